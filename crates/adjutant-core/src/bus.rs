@@ -1,0 +1,52 @@
+//! The port to other tasks, processes and machines.
+
+use std::sync::Arc;
+
+use futures_util::{future::BoxFuture, stream::BoxStream};
+
+use crate::{AgentPath, Command, Event, SessionId};
+
+/// Where an agent is to be found.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// In which session.
+    pub session: SessionId,
+    /// At which place of its tree.
+    pub path: AgentPath,
+}
+
+/// Nobody listens at the address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no agent listens at `{0}`")]
+pub struct Unreachable(pub AgentPath);
+
+/// What a watcher sees.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sight {
+    /// An event.
+    Event(Arc<Event>),
+    /// The watcher was too slow and this many events went by. The kept ones among
+    /// them are in the journal.
+    Missed(u64),
+}
+
+/// Moves commands down a tree and events up it. Remembers no more than a small ring
+/// of the latest events, and is never slowed by a watcher.
+pub trait Bus: Send + Sync {
+    /// Delivers a command to whoever listens at the address or above it.
+    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Unreachable>>;
+
+    /// Receives the commands for the agent at the address and for everyone below it,
+    /// until the stream is dropped.
+    fn listen(&self, at: Address) -> BoxStream<'static, (AgentPath, Command)>;
+
+    /// Shows an event to the watchers. A fragment gets the position of the last
+    /// kept event shown before it.
+    fn publish(&self, session: SessionId, event: Event);
+
+    /// Watches a session from now on.
+    fn watch(&self, session: SessionId) -> BoxStream<'static, Sight>;
+
+    /// Reports whether anyone watches. Fragments are not made for nobody.
+    fn is_watched(&self, session: SessionId) -> bool;
+}

@@ -1,0 +1,210 @@
+//! The port from tools to other agents.
+
+use std::{path::PathBuf, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentId, AgentPath, Ending, Exhausted, Order, Outcome, Receipt, When};
+
+/// How an agent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It has not begun yet.
+    Queued,
+    /// It thinks or acts.
+    Running,
+    /// It waits for a person or for its children.
+    Waiting,
+    /// It has nothing to do and can be told more.
+    Resting,
+    /// It did its task.
+    Completed,
+    /// It could not, or ran out of time or budget.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+    /// The process died under it.
+    Interrupted,
+}
+
+impl State {
+    /// Reports whether the agent is gone.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Interrupted)
+    }
+
+    /// Returns the state's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Resting => "resting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl From<Ending> for State {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Completed => Self::Completed,
+            Ending::BudgetExceeded | Ending::Timeout | Ending::Failed => Self::Failed,
+            Ending::Cancelled => Self::Cancelled,
+            Ending::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// A child that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Who it is.
+    pub id: AgentId,
+    /// Where it stands.
+    pub path: AgentPath,
+    /// The model it runs on.
+    pub model: Arc<str>,
+}
+
+/// How a child ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Who it was.
+    pub id: AgentId,
+    /// Where it stood.
+    pub path: AgentPath,
+    /// What came of it.
+    pub outcome: Arc<Outcome>,
+    /// The facts of it.
+    pub receipt: Arc<Receipt>,
+}
+
+/// How an agent below stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Who it is.
+    pub id: AgentId,
+    /// Where it stands.
+    pub path: AgentPath,
+    /// How it stands.
+    pub state: State,
+    /// How long it has been, or was, at work.
+    pub millis: u64,
+    /// What its subtree has spent.
+    pub tokens: u64,
+    /// How it ended; `None` while it is there.
+    pub report: Option<Report>,
+}
+
+/// Why a delegation did not happen. Told to the model that asked, so it says
+/// what can be done instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The agent stands at the bottom.
+    #[error("agents go no deeper from here: do the task yourself")]
+    TooDeep,
+    /// The tree is full.
+    #[error(
+        "{limit} agents are at work, the most there may be at one time: wait for one to end \
+         (you are told when it does), cancel one, or do the task yourself"
+    )]
+    TreeFull {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The agent has as many children as it may have.
+    #[error(
+        "you have {limit} children at work, the most you may have at one time: wait for one to \
+         end (you are told when it does), cancel one, or do the task yourself"
+    )]
+    TooManyChildren {
+        /// How many it may have.
+        limit: usize,
+    },
+    /// The task is empty.
+    #[error("the prompt is empty: say what is to be done")]
+    NoTask,
+    /// There is no such model.
+    #[error("{0}")]
+    NoModel(String),
+    /// There is no such tool.
+    #[error("there is no tool named `{name}`; there are: {known}")]
+    NoTool {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The directory is not inside the parent's.
+    #[error("`{}` is outside your scope, which is {}", wanted.display(), list(scope))]
+    OutsideScope {
+        /// What was asked for.
+        wanted: PathBuf,
+        /// What there is.
+        scope: Vec<PathBuf>,
+    },
+    /// A limit on money cannot be kept, since nobody knows what the model costs.
+    #[error("the price of `{0}` is not known, so a limit on money cannot be kept: leave it out")]
+    NoPrice(String),
+    /// There is nothing left to give.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+    /// There is no such agent below the one that asked.
+    #[error("there is no agent `{0}` below you: `agent_list` shows those there are")]
+    NotBelow(String),
+    /// The agent has ended.
+    #[error("`{path}` has ended ({})", state.name())]
+    Ended {
+        /// Which agent.
+        path: AgentPath,
+        /// How it ended.
+        state: State,
+    },
+    /// The agent has more messages than it can keep.
+    #[error("the mailbox of `{0}` is full: wait until it has read some")]
+    MailboxFull(AgentPath),
+    /// The one who asks is being stopped.
+    #[error("you are being stopped")]
+    Stopping,
+    /// The runtime could not do it.
+    #[error("the runtime failed: {0}")]
+    Broken(String),
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    paths.join(", ")
+}
+
+/// The verbs of delegation, for one agent. An agent is named by its id or its
+/// path; one that is not below the caller does not exist, as far as these can tell.
+pub trait Delegation: Send + Sync {
+    /// Starts a child and returns at once.
+    fn start(&self, order: Order) -> BoxFuture<'_, Result<Started, Refusal>>;
+
+    /// Waits for a child's end and claims its result.
+    fn wait<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Report, Refusal>>;
+
+    /// Stops an agent and everyone below it. Returns how it stood before.
+    fn cancel(&self, agent: &str) -> Result<State, Refusal>;
+
+    /// Tells how an agent stands. If it has ended, its result is claimed.
+    fn status(&self, agent: &str) -> Result<Status, Refusal>;
+
+    /// Tells how everyone below stands. Claims nothing.
+    fn list(&self) -> Vec<Status>;
+
+    /// Sends a message.
+    fn send<'a>(
+        &'a self,
+        agent: &'a str,
+        text: String,
+        when: When,
+    ) -> BoxFuture<'a, Result<(), Refusal>>;
+}

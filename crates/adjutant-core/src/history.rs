@@ -1,0 +1,91 @@
+//! A conversation, cheap to share.
+
+use std::sync::Arc;
+
+use crate::{EventKind, Message, ToolResult};
+
+/// An agent's conversation. Clones share what is there; a fork that goes its own
+/// way copies pointers, never messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History(Arc<Vec<Arc<Message>>>);
+
+impl History {
+    /// Adds a message.
+    pub fn push(&mut self, message: Arc<Message>) {
+        Arc::make_mut(&mut self.0).push(message);
+    }
+
+    /// Puts `with` in the place of the first `upto` messages.
+    pub fn compact(&mut self, upto: usize, with: &[Arc<Message>]) {
+        let messages = Arc::make_mut(&mut self.0);
+        let upto = upto.min(messages.len());
+        messages.splice(..upto, with.iter().cloned());
+    }
+
+    /// Follows the agent's own events.
+    pub fn apply(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Said { message } => self.push(Arc::clone(message)),
+            EventKind::Compacted { upto, with } => self.compact(*upto, with),
+            _ => {}
+        }
+    }
+
+    /// Answers every call that has no result yet, so that the conversation can
+    /// be sent to a model.
+    pub fn close(&mut self, placeholder: &str) {
+        let Some(last) = self.0.last() else { return };
+        let open: Vec<ToolResult> =
+            last.calls().map(|call| ToolResult::failure(call.id.clone(), placeholder)).collect();
+        if !open.is_empty() {
+            self.push(Arc::new(Message::Tools { results: open }));
+        }
+    }
+
+    /// Returns the messages.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Origin, Part, ToolCall};
+
+    fn say(text: &str) -> Arc<Message> {
+        Arc::new(Message::user(Origin::Person, text))
+    }
+
+    #[test]
+    fn compaction_replaces_the_beginning_and_keeps_the_rest() {
+        let mut history = History::default();
+        for text in ["one", "two", "three"] {
+            history.apply(&EventKind::Said { message: say(text) });
+        }
+        history.apply(&EventKind::Compacted { upto: 2, with: vec![say("one and two")] });
+        let texts: Vec<_> = history.messages().iter().map(|message| message.text()).collect();
+        assert_eq!(texts, ["one and two", "three"]);
+    }
+
+    #[test]
+    fn a_pending_call_is_closed_once() {
+        let call =
+            ToolCall { id: "c1".into(), name: "x".into(), arguments: [].into(), native: None };
+        let mut history = History::default();
+        history.push(Arc::new(Message::Assistant { parts: vec![Part::Call(call)] }));
+        history.close("forked");
+        history.close("forked");
+        assert_eq!(history.messages().len(), 2);
+    }
+
+    #[test]
+    fn a_fork_does_not_change_what_it_came_from() {
+        let mut parent = History::default();
+        parent.push(say("one"));
+        let mut fork = parent.clone();
+        fork.push(say("two"));
+        assert_eq!(parent.messages().len(), 1);
+        assert!(Arc::ptr_eq(&parent.messages()[0], &fork.messages()[0]));
+    }
+}

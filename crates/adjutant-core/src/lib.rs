@@ -1,0 +1,59 @@
+//! The words every other crate speaks: who an agent is, what it may do and
+//! spend, what happened, and what is asked of the outside world.
+//!
+//! Plain data and small traits. Nothing here starts a task, opens a file, reads
+//! a clock or touches a socket.
+//!
+//! * Who: [`path`], [`id`].
+//! * What is said: [`message`], [`history`].
+//! * What happened: [`event`], folded into a [`tree`]; what is asked of an
+//!   agent: [`command`].
+//! * What an agent may do and spend: [`grant`] (with [`mode`] and [`rule`]) and
+//!   [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
+//!   down.
+//! * One delegation: [`order`], and how it ended: [`outcome`].
+//! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`bus`].
+
+pub mod allowance;
+pub mod bus;
+pub mod command;
+pub mod delegation;
+pub mod event;
+pub mod grant;
+pub mod history;
+pub mod id;
+pub mod journal;
+pub mod message;
+pub mod mode;
+pub mod model;
+pub mod order;
+pub mod outcome;
+pub mod path;
+pub mod purse;
+pub mod rule;
+pub mod tool;
+pub mod tree;
+pub mod usage;
+
+pub use allowance::{Allowance, Exhausted, Measure};
+pub use bus::{Address, Bus, Sight, Unreachable};
+pub use command::{Answer, Ask, Command, When};
+pub use delegation::{Delegation, Refusal, Report, Started, State, Status};
+pub use event::{Event, EventKind, Fragment, Millis, Seq};
+pub use grant::{Access, Charter, Clamp, Grant, Judgement, Wish};
+pub use history::History;
+pub use id::{AgentId, QuestionId, SessionId};
+pub use journal::{Journal, JournalError, SessionEntry};
+pub use message::{CallId, Image, Message, Native, Origin, Part, ToolCall, ToolResult};
+pub use mode::{Effect, Mode, Verdict};
+pub use model::{
+    Delta, Model, ModelError, ModelInfo, Models, Request, StopReason, ToolChoice, Trouble,
+};
+pub use order::{Context, Delivery, Limits, Order};
+pub use outcome::{Cause, Ending, Fact, Outcome, Receipt};
+pub use path::{AgentPath, BadPath};
+pub use purse::{Need, Purse, Reservation, Spending, Turn};
+pub use rule::{BadRule, Pattern, Rules};
+pub use tool::{Held, Host, Target, Tool, ToolError, ToolSpec, Touch};
+pub use tree::{Node, Tree};
+pub use usage::{Micros, Price, Usage};

@@ -1,0 +1,1 @@
+//! What remembers and what moves: journals and buses.

@@ -1,0 +1,1 @@
+//! Front ends: each reads one stream of events and sends commands.

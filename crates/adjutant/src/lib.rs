@@ -1,0 +1,1 @@
+//! Trees of agents, as a library and a command.
