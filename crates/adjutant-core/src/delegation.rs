@@ -191,8 +191,9 @@ pub trait Delegation: Send + Sync {
     /// Waits for a child's end and claims its result.
     fn wait<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Report, Refusal>>;
 
-    /// Stops an agent and everyone below it. Returns how it stood before.
-    fn cancel(&self, agent: &str) -> Result<State, Refusal>;
+    /// Stops an agent and everyone below it, and returns when they are gone: how it
+    /// stood before. Its result is claimed.
+    fn cancel<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<State, Refusal>>;
 
     /// Tells how an agent stands. If it has ended, its result is claimed.
     fn status(&self, agent: &str) -> Result<Status, Refusal>;

@@ -70,8 +70,12 @@ mod tests {
 
     #[test]
     fn a_pending_call_is_closed_once() {
-        let call =
-            ToolCall { id: "c1".into(), name: "x".into(), arguments: [].into(), native: None };
+        let call = ToolCall {
+            id: "c1".into(),
+            name: "x".into(),
+            arguments: serde_json::Value::Null,
+            native: None,
+        };
         let mut history = History::default();
         history.push(Arc::new(Message::Assistant { parts: vec![Part::Call(call)] }));
         history.close("forked");

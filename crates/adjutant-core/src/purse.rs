@@ -208,6 +208,21 @@ impl Purse {
         self.ledger.lock()[self.key].allowance
     }
 
+    /// Returns how many tokens the agent can still spend, the purses above counted
+    /// in; `None` is no limit.
+    pub fn tokens_left(&self) -> Option<u64> {
+        let accounts = self.ledger.lock();
+        let mut least: Option<u64> = None;
+        let mut key = Some(self.key);
+        while let Some(at) = key {
+            let Account { allowance, spent, above, .. } = &accounts[at];
+            let left = allowance.tokens.map(|limit| limit.get().saturating_sub(spent.tokens));
+            least = [least, left].into_iter().flatten().min();
+            key = *above;
+        }
+        least
+    }
+
     /// Reports whether this purse or one above it limits money.
     pub fn limits_money(&self) -> bool {
         let above = self.above.as_ref().is_some_and(|above| above.limits_money());
@@ -357,6 +372,11 @@ impl Reservation {
     /// where nothing was; nothing if it was never sent.
     pub fn settle_broken(mut self) -> (Usage, Micros) {
         self.pay_broken()
+    }
+
+    /// Gives everything back: the provider turned the request away unread.
+    pub fn refund(mut self) {
+        self.pay(Usage::default());
     }
 
     fn pay_broken(&mut self) -> (Usage, Micros) {

@@ -73,7 +73,7 @@ pub trait Tool: Send + Sync {
     /// Tells in a line what a call is about.
     fn summary(&self, arguments: &Value) -> String;
 
-    /// Does it. The arguments fit the schema.
+    /// Does it. The arguments are an object; whether it fits is the tool's to check.
     fn call<'a>(
         &'a self,
         arguments: Value,

@@ -4,9 +4,26 @@
 //! what the model called, `delegate` starts one agent below another, and
 //! [`session`] is what a front end holds.
 
+mod agent;
+mod clock;
+mod custody;
+mod delegate;
+mod desk;
+mod dispatch;
+mod gauge;
+mod habit;
+mod host;
+mod mailbox;
+mod notice;
 pub mod reader;
+mod repair;
+mod retry;
+mod roster;
+mod seat;
 pub mod session;
 pub mod settings;
+mod stop;
+mod turn;
 
 pub use reader::{Events, Seen};
 pub use session::{Attendance, NotSent, Parts, Root, Session, Stay};

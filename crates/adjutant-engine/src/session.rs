@@ -1,12 +1,30 @@
 //! What a front end holds: a way to send and a way to watch.
 
-use std::{path::PathBuf, sync::Arc};
-
-use adjutant_core::{
-    AgentPath, Allowance, Bus, Command, Grant, Journal, Models, Refusal, Seq, SessionId, Tool,
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
-use crate::{Events, Settings};
+use adjutant_core::{
+    Address, AgentPath, Allowance, Bus, Command, EventKind, Grant, History, Journal, JournalError,
+    Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
+};
+use futures_util::StreamExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Events, Settings,
+    clock::Clock,
+    delegate::{self, Birth, Places},
+    desk::Desk,
+    roster::{Entry, Roster},
+    seat::{Identity, ToolSet},
+};
 
 /// What a session is made of, chosen by the composition root.
 pub struct Parts {
@@ -52,41 +70,186 @@ pub enum Stay {
 #[error("{0}")]
 pub struct NotSent(pub String);
 
+/// What all agents of a session share.
+pub(crate) struct Shared {
+    pub(crate) id: SessionId,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) bus: Arc<dyn Bus>,
+    pub(crate) settings: Settings,
+    pub(crate) desk: Desk,
+    pub(crate) roster: Roster,
+    /// Places for agents at work.
+    pub(crate) agents: Arc<Semaphore>,
+    /// Places for running calls.
+    pub(crate) ops: Arc<Semaphore>,
+    /// Places for model calls, by provider.
+    providers: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
+    pub(crate) unanswered: AtomicBool,
+}
+
+impl Shared {
+    /// Keeps events of an agent, all or none, then shows them.
+    pub(crate) async fn record(
+        &self,
+        identity: &Identity,
+        kinds: Vec<EventKind>,
+    ) -> Result<(), JournalError> {
+        if kinds.is_empty() {
+            return Ok(());
+        }
+        let batch = kinds.into_iter().map(|kind| identity.event(kind)).collect();
+        self.journal.append(self.id, batch).await.map(|_| ())
+    }
+
+    /// Waits for a place among the calls to a provider.
+    pub(crate) async fn model_slot(&self, provider: &Arc<str>) -> Option<OwnedSemaphorePermit> {
+        let places = {
+            let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
+            let places = providers.entry(Arc::clone(provider));
+            Arc::clone(places.or_insert_with(|| semaphore(self.settings.max_model_calls)))
+        };
+        // The semaphore is never closed.
+        places.acquire_owned().await.ok()
+    }
+
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.unanswered.load(Relaxed)
+    }
+}
+
+fn semaphore(places: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))
+}
+
 /// A tree of agents, seen from above. Clones see the same tree.
 #[derive(Clone)]
-pub struct Session(Arc<()>);
-
-/// Somebody is there to answer, for as long as this lives.
-pub struct Attendance(Arc<()>);
+pub struct Session(Arc<Shared>);
 
 impl Session {
     /// Opens a session. Nothing runs yet, so nothing is missed by watching.
-    pub fn open(_id: SessionId, _parts: Parts) -> Self {
-        todo!()
+    pub fn open(id: SessionId, parts: Parts) -> Self {
+        let Parts { models, tools, journal, bus, settings } = parts;
+        Self(Arc::new(Shared {
+            id,
+            models,
+            tools,
+            journal,
+            bus,
+            desk: Desk::default(),
+            roster: Roster::default(),
+            agents: semaphore(settings.max_concurrent_agents),
+            ops: semaphore(settings.max_concurrent_ops),
+            providers: Mutex::default(),
+            unanswered: AtomicBool::new(false),
+            settings,
+        }))
     }
 
     /// Returns the session's name.
     pub fn id(&self) -> SessionId {
-        todo!()
+        self.0.id
     }
 
-    /// Puts the root to work.
-    pub async fn begin(&self, _root: Root, _task: String) -> Result<(), Refusal> {
-        todo!()
+    /// Puts the root to work. Its end is an event.
+    pub async fn begin(&self, root: Root, task: String) -> Result<(), Refusal> {
+        let Root { model, system, grant, allowance, workdir, stay } = root;
+        if task.trim().is_empty() {
+            return Err(Refusal::NoTask);
+        }
+        let model = self.0.models.find(&model);
+        let model = model.map_err(|error| Refusal::NoModel(error.to_string()))?;
+        let birth = Birth {
+            shared: Arc::clone(&self.0),
+            path: AgentPath::root(),
+            call: None,
+            model,
+            system,
+            tools: Arc::new(ToolSet::of(&self.0.tools, &grant)),
+            grant,
+            purse: Purse::open(AgentPath::root(), allowance),
+            clock: Clock::start(allowance.time()),
+            cancel: CancellationToken::new(),
+            workdir: workdir.into(),
+            places: Places::default(),
+            parent: None,
+        };
+        let order = Order { name: "root".to_owned(), task, ..Order::default() };
+        let listening = self.0.bus.listen(self.address(AgentPath::root()));
+        delegate::launch(birth, order, History::default(), Vec::new(), stay)?;
+        let root = self.0.roster.find(&AgentPath::root());
+        if let Some(root) = root {
+            tokio::spawn(route(Arc::clone(&self.0), root, listening));
+        }
+        Ok(())
     }
 
     /// Sends a command to any agent of the tree.
-    pub async fn send(&self, _to: &AgentPath, _command: Command) -> Result<(), NotSent> {
-        todo!()
+    pub async fn send(&self, to: &AgentPath, command: Command) -> Result<(), NotSent> {
+        match (&command, self.0.roster.find(to)) {
+            (Command::Answer { question, .. }, _) if !self.0.desk.is_open(*question, to) => {
+                return Err(NotSent(format!("`{to}` does not ask that, or not any more")));
+            }
+            (_, None) => return Err(NotSent(format!("there is no agent `{to}`"))),
+            (_, Some(entry)) if entry.state().is_final() => {
+                return Err(NotSent(format!("`{to}` has ended ({})", entry.state().name())));
+            }
+            _ => {}
+        }
+        let sent = self.0.bus.send(self.address(to.clone()), command).await;
+        sent.map_err(|error| NotSent(error.to_string()))
     }
 
     /// Watches the whole tree: first what came after a position, then what comes.
-    pub fn events(&self, _after: Seq) -> Events {
-        todo!()
+    pub fn events(&self, after: Seq) -> Events {
+        Events::open(Arc::clone(&self.0.journal), &*self.0.bus, self.0.id, after)
     }
 
     /// Says that somebody is there to answer, for as long as the result lives.
     pub fn attend(&self) -> Attendance {
-        todo!()
+        self.0.desk.come();
+        Attendance(Arc::clone(&self.0))
+    }
+
+    fn address(&self, path: AgentPath) -> Address {
+        Address { session: self.0.id, path }
+    }
+}
+
+/// Somebody is there to answer, for as long as this lives.
+pub struct Attendance(Arc<Shared>);
+
+impl Drop for Attendance {
+    fn drop(&mut self) {
+        self.0.desk.leave();
+    }
+}
+
+/// Brings commands to the agents they are for, until the root is gone.
+async fn route(
+    shared: Arc<Shared>,
+    root: Arc<Entry>,
+    mut commands: futures_util::stream::BoxStream<'static, (AgentPath, Command)>,
+) {
+    let mut end = std::pin::pin!(root.end());
+    loop {
+        let next = tokio::select! {
+            next = commands.next() => next,
+            _ = &mut end => None,
+        };
+        let Some((path, command)) = next else { return };
+        obey(&shared, &path, command).await;
+    }
+}
+
+async fn obey(shared: &Shared, path: &AgentPath, command: Command) {
+    let Some(entry) = shared.roster.find(path) else { return };
+    // Whoever sent it was told if the agent was not there; it may have left since.
+    match command {
+        Command::Say { text } => drop(shared.mail(&entry, None, text, When::Queue).await),
+        Command::Steer { text } => drop(shared.mail(&entry, None, text, When::Steer).await),
+        Command::Answer { question, answer } => drop(shared.desk.answer(question, answer)),
+        Command::Cancel => entry.cancel.cancel(),
     }
 }

@@ -1,0 +1,275 @@
+//! The agent loop.
+//!
+//! ```text
+//!   task ──▶ hear ──▶ turn ──▶ act ──┬─ called tools ──▶ hear …
+//!                                    ├─ children at work, or mail ──▶ wait, hear …
+//!                                    └─ nothing more ──▶ completed
+//!   a limit reached ──▶ one last turn without tools ──▶ budget_exceeded, timeout
+//! ```
+//!
+//! The root and every agent below it run this loop; there is no other.
+
+use std::sync::Arc;
+
+use adjutant_core::{
+    EventKind, History, Message, Origin, Outcome, Part, Receipt, StopReason, Turn,
+};
+use tokio::time::sleep;
+
+use crate::{
+    Stay, Unattended,
+    dispatch::Plans,
+    gauge::Gauge,
+    habit::Habit,
+    mailbox::{Letter, Mailbox},
+    notice,
+    seat::Seat,
+    stop::Stop,
+    turn::{self, Reply},
+};
+
+/// An agent at work.
+pub(crate) struct Agent {
+    seat: Arc<Seat>,
+    history: History,
+    stay: Stay,
+    gauge: Gauge,
+    habit: Habit,
+    turns: u64,
+    words: Words,
+    /// What its calls were seen to do.
+    pub(crate) receipt: Receipt,
+}
+
+/// What the agent said last.
+#[derive(Default)]
+struct Words {
+    text: String,
+    /// Why there is not more of it.
+    cut: Option<String>,
+}
+
+impl Agent {
+    pub(crate) fn new(seat: Arc<Seat>, history: History, stay: Stay) -> Self {
+        let (gauge, habit, words) = (Gauge::default(), Habit::default(), Words::default());
+        Self { seat, history, stay, gauge, habit, turns: 0, words, receipt: Receipt::default() }
+    }
+
+    /// Runs the agent until it has nothing more to do, or cannot go on.
+    pub(crate) async fn run(&mut self, started: EventKind, task: Message) -> Outcome {
+        let seat = Arc::clone(&self.seat);
+        let end = {
+            let mut live = std::pin::pin!(self.live(started, task));
+            tokio::select! {
+                biased;
+                end = &mut live => end,
+                () = seat.entry.clock.expired() => {
+                    seat.work.cancel();
+                    live.await
+                }
+            }
+        };
+        match end {
+            Ok(()) => {
+                let Words { text, cut } = std::mem::take(&mut self.words);
+                Outcome { reason: cut, ..Outcome::completed(text) }
+            }
+            Err(stop) => self.end(stop).await,
+        }
+    }
+
+    async fn live(&mut self, started: EventKind, task: Message) -> Result<(), Stop> {
+        self.push(vec![started], task).await?;
+        loop {
+            self.hear(self.mailbox().take_urgent()).await?;
+            let reply = self.turn().await?;
+            if !self.act(reply).await? && !self.expects_more().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Asks the model what comes next.
+    async fn turn(&mut self) -> Result<Reply, Stop> {
+        let token = self.seat.work.clone();
+        self.seat.entry.purse.take_turn()?;
+        self.ask(Turn::Ordinary, &token).await
+    }
+
+    async fn ask(
+        &mut self,
+        turn: Turn,
+        token: &tokio_util::sync::CancellationToken,
+    ) -> Result<Reply, Stop> {
+        self.turns += 1;
+        let Self { seat, history, gauge, turns, .. } = self;
+        let reply = turn::take(seat, turn::Ask { history, gauge, number: *turns, turn, token });
+        match reply.await {
+            Ok(reply) => Ok(reply),
+            Err(turn::Cut { stop, shown }) => {
+                self.words.say(shown, None);
+                Err(stop)
+            }
+        }
+    }
+
+    /// Does what the model called, and reports whether it called anything.
+    async fn act(&mut self, reply: Reply) -> Result<bool, Stop> {
+        let Reply { message, stop, spent } = reply;
+        let plans = Plans::make(&self.seat, &message, stop);
+        let cut = (stop == StopReason::Length).then(|| "the answer reached its limit".to_owned());
+        self.words.say(message.text(), cut);
+        let before = [spent];
+        let intents: Vec<_> = plans.intents().collect();
+        self.push_between(before, message, intents).await?;
+        if plans.is_empty() {
+            return Ok(false);
+        }
+        let exhausted = plans.exhausted.clone();
+        let results = plans.run(&self.seat, &self.history).await?;
+        results.iter().flat_map(|result| &result.facts).for_each(|fact| self.receipt.note(fact));
+        let repeats = self.habit.observe(self.history.messages().last(), &results);
+        self.push(Vec::new(), Message::Tools { results }).await?;
+        if let Some(exhausted) = exhausted {
+            return Err(exhausted.into());
+        }
+        self.check(repeats).map(|()| true)
+    }
+
+    /// Errs when the agent should not take another turn.
+    fn check(&self, repeats: usize) -> Result<(), Stop> {
+        let shared = &self.seat.shared;
+        if self.seat.work.is_cancelled() {
+            return Err(Stop::CalledOff);
+        }
+        if shared.settings.unattended == Unattended::Fail && shared.is_unanswered() {
+            return Err(Stop::Unattended);
+        }
+        if repeats >= Habit::LIMIT { Err(Stop::Stuck(repeats)) } else { Ok(()) }
+    }
+
+    /// Waits while something may yet be heard, and reports whether it was.
+    async fn expects_more(&mut self) -> Result<bool, Stop> {
+        let seat = Arc::clone(&self.seat);
+        loop {
+            if self.hear(self.mailbox().take_all()).await? {
+                return Ok(true);
+            }
+            if seat.custody.expects_news() {
+                let _waits = seat.entry.waits();
+                self.arrival().await?;
+            } else if self.stay == Stay::UntilDone {
+                if self.mailbox().close_if_empty() {
+                    return Ok(false);
+                }
+            } else {
+                seat.record(vec![EventKind::Rested]).await?;
+                seat.entry.rest(true);
+                let hold = seat.entry.clock.hold();
+                self.arrival().await?;
+                drop(hold);
+                seat.entry.rest(false);
+            }
+        }
+    }
+
+    async fn arrival(&self) -> Result<(), Stop> {
+        let arrival = self.seat.work.run_until_cancelled(self.mailbox().arrival());
+        arrival.await.ok_or(Stop::CalledOff)
+    }
+
+    /// Adds what was heard to the conversation, and reports whether there was
+    /// anything new in it.
+    async fn hear(&mut self, letters: Vec<Letter>) -> Result<bool, Stop> {
+        let messages = notice::messages(letters);
+        let is_news = !messages.is_empty();
+        for message in messages {
+            self.push(Vec::new(), message).await?;
+        }
+        Ok(is_news)
+    }
+
+    /// Ends an agent that cannot go on; if a limit is all that stops it, after a few
+    /// last words.
+    async fn end(&mut self, stop: Stop) -> Outcome {
+        let is_told = self.seat.entry.cancel.is_cancelled();
+        let stop = if stop == Stop::CalledOff && !is_told { Stop::OutOfTime } else { stop };
+        // Nobody below goes on once the agent is winding up.
+        self.seat.work.cancel();
+        let mut stop = stop;
+        if stop.allows_last_words()
+            && let Err(Stop::CalledOff) = self.last_words(&stop).await
+            && self.seat.entry.cancel.is_cancelled()
+        {
+            stop = Stop::CalledOff;
+        }
+        stop.outcome(std::mem::take(&mut self.words.text))
+    }
+
+    /// Lets the model sum up, without tools, from what was kept back for it.
+    async fn last_words(&mut self, stop: &Stop) -> Result<(), Stop> {
+        self.hear(self.mailbox().take_urgent()).await?;
+        let origin = Origin::Runtime { ended: Vec::new() };
+        self.push(Vec::new(), Message::user(origin, notice::last_words(stop))).await?;
+        let clock = Arc::clone(&self.seat.entry.clock);
+        let patience = match stop {
+            Stop::OutOfTime => Some(clock.last_turn),
+            _ => clock.left().map(|left| left + clock.last_turn),
+        };
+        let token = self.seat.entry.cancel.child_token();
+        let reply = {
+            let mut ask = std::pin::pin!(self.ask(Turn::Last, &token));
+            let up = async {
+                match patience {
+                    Some(patience) => sleep(patience).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                reply = &mut ask => reply,
+                () = up => {
+                    token.cancel();
+                    ask.await
+                }
+            }
+        };
+        let Reply { message, spent, .. } = reply?;
+        self.words.say(message.text(), None);
+        let is_words = |part: &Part| !matches!(part, Part::Call(_));
+        let parts = message.parts().iter().filter(|part| is_words(part)).cloned().collect();
+        self.push(vec![spent], Message::Assistant { parts }).await
+    }
+
+    async fn push(&mut self, before: Vec<EventKind>, message: Message) -> Result<(), Stop> {
+        self.push_between(before, message, Vec::new()).await
+    }
+
+    /// Adds a message, recorded together with what goes with it.
+    async fn push_between(
+        &mut self,
+        before: impl IntoIterator<Item = EventKind>,
+        message: Message,
+        after: Vec<EventKind>,
+    ) -> Result<(), Stop> {
+        let message = Arc::new(message);
+        let said = EventKind::Said { message: Arc::clone(&message) };
+        let events = before.into_iter().chain([said]).chain(after).collect();
+        self.seat.record(events).await?;
+        self.history.push(message);
+        Ok(())
+    }
+
+    fn mailbox(&self) -> &Mailbox {
+        &self.seat.entry.mailbox
+    }
+}
+
+impl Words {
+    /// Keeps the latest words; silence does not take them back.
+    fn say(&mut self, text: String, cut: Option<String>) {
+        if !text.trim().is_empty() {
+            *self = Self { text, cut };
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Starts one agent below another. Every delegation tool ends here, and so does the
+//! start of a root.
+
+use std::{panic::AssertUnwindSafe, path::Path, sync::Arc};
+
+use adjutant_core::{
+    Access, AgentId, AgentPath, Allowance, CallId, Clamp, Context, Delegation, Delivery, EventKind,
+    Grant, History, Message, Model, Order, Origin, Outcome, Purse, Receipt, Refusal, Report,
+    Started, State, Status, When,
+};
+use futures_util::{FutureExt as _, future::BoxFuture};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    Stay,
+    agent::Agent,
+    clock::Clock,
+    custody::Custody,
+    dispatch::message_of,
+    host::CallHost,
+    mailbox::{Letter, NotTaken},
+    roster::Entry,
+    seat::{Family, Identity, Seat, ToolSet},
+    session::Shared,
+    stop::Stop,
+};
+
+/// What stands in for the results of the calls a fork was born in.
+const FORKED: &str =
+    "[you are a fork of the agent that made this call; it is not yours to wait for]";
+
+impl Delegation for CallHost {
+    fn start(&self, order: Order) -> BoxFuture<'_, Result<Started, Refusal>> {
+        Box::pin(async { start(self, order) })
+    }
+
+    fn wait<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Report, Refusal>> {
+        Box::pin(async {
+            let child = self.below(agent)?;
+            let clock = &self.seat.entry.clock;
+            let report = self.waiting(async {
+                tokio::select! {
+                    report = child.end() => report,
+                    () = clock.follow(&child.clock) => child.end().await,
+                }
+            });
+            let report = report.await;
+            child.claim();
+            Ok(report)
+        })
+    }
+
+    fn cancel<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<State, Refusal>> {
+        Box::pin(async {
+            let child = self.below(agent)?;
+            let before = child.state();
+            if !before.is_final() {
+                child.cancel.cancel();
+                self.waiting(child.end()).await;
+                child.claim();
+            }
+            Ok(before)
+        })
+    }
+
+    fn status(&self, agent: &str) -> Result<Status, Refusal> {
+        let child = self.below(agent)?;
+        let status = child.status();
+        if status.report.is_some() {
+            child.claim();
+        }
+        Ok(status)
+    }
+
+    fn list(&self) -> Vec<Status> {
+        let below = self.seat.shared.roster.below(self.seat.path());
+        below.iter().map(|entry| entry.status()).collect()
+    }
+
+    fn send<'a>(
+        &'a self,
+        agent: &'a str,
+        text: String,
+        when: When,
+    ) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(async move {
+            let child = self.below(agent)?;
+            let from = Some(self.seat.path().clone());
+            self.seat.shared.mail(&child, from, text, when).await
+        })
+    }
+}
+
+impl CallHost {
+    fn below(&self, agent: &str) -> Result<Arc<Entry>, Refusal> {
+        let entry = self.seat.shared.roster.find_named(agent);
+        let entry = entry.filter(|entry| entry.identity.path.is_below(self.seat.path()));
+        entry.ok_or_else(|| Refusal::NotBelow(agent.to_owned()))
+    }
+}
+
+/// Starts a child. Everything it holds is narrowed from what its parent holds.
+fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
+    let above = &host.seat;
+    let shared = &above.shared;
+    check(above, &order)?;
+    let model = match &order.model {
+        None => Arc::clone(&above.model),
+        Some(name) => {
+            shared.models.find(name).map_err(|error| Refusal::NoModel(error.to_string()))?
+        }
+    };
+    let places = Places::take(above)?;
+    let path = above.path().child(&order.name, above.family.next());
+    let (grant, mut clamps) = above.grant.narrow(path.clone(), &order.limits.authority)?;
+    let allowance = order.limits.allowance;
+    let purse = above.entry.purse.child(path.clone(), allowance);
+    clamps.extend(clamped_budget(above, allowance));
+    let (history, tools) = match order.context {
+        Context::Fresh => (History::default(), Arc::new(ToolSet::of(&shared.tools, &grant))),
+        Context::Fork => {
+            let mut history = host.history.clone();
+            history.close(FORKED);
+            // The same list as the parent's, so that the provider's cache holds; what the fork
+            // may not use is refused when it is called.
+            (history, Arc::clone(&above.tools))
+        }
+    };
+    let birth = Birth {
+        shared: Arc::clone(shared),
+        path,
+        call: Some(host.call.clone()),
+        model,
+        system: order.instructions.as_deref().map_or_else(|| above.system.clone(), Arc::from),
+        tools,
+        grant,
+        purse,
+        clock: Clock::start(least(allowance.time(), above.entry.clock.left())),
+        cancel: above.work.child_token(),
+        workdir: Arc::clone(&above.workdir),
+        places,
+        parent: Some(Arc::clone(above)),
+    };
+    launch(birth, order, history, clamps, Stay::UntilDone)
+}
+
+fn check(above: &Seat, order: &Order) -> Result<(), Refusal> {
+    if above.work.is_cancelled() {
+        return Err(Refusal::Stopping);
+    }
+    if order.task.trim().is_empty() {
+        return Err(Refusal::NoTask);
+    }
+    check_names(above, &order.limits.authority.access)
+}
+
+/// A tool list with a name nobody knows is a mistake, not a wish.
+fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
+    let specs: Vec<_> = above.shared.tools.iter().map(|tool| tool.spec()).collect();
+    let unknown = access.names().find(|name| specs.iter().all(|spec| spec.name != *name));
+    match unknown {
+        None => Ok(()),
+        Some(name) => {
+            let known: Vec<_> = specs.iter().map(|spec| spec.name.as_str()).collect();
+            Err(Refusal::NoTool { name: name.to_owned(), known: known.join(", ") })
+        }
+    }
+}
+
+/// Says when a child asks for more tokens than its parent has.
+fn clamped_budget(above: &Seat, asked: Allowance) -> Option<Clamp> {
+    let asked = asked.tokens?.get();
+    let left = above.entry.purse.tokens_left()?;
+    let (asked, given) = (asked > left).then(|| (asked.to_string(), left.to_string()))?;
+    Some(Clamp { what: "tokens".to_owned(), asked, given })
+}
+
+fn least<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.min(right)),
+        (left, right) => left.or(right),
+    }
+}
+
+/// An agent's places among those at work, given back by drop.
+#[derive(Default)]
+pub(crate) struct Places {
+    _held: Vec<OwnedSemaphorePermit>,
+}
+
+impl Places {
+    fn take(above: &Seat) -> Result<Self, Refusal> {
+        let settings = &above.shared.settings;
+        let family = Arc::clone(&above.family.places).try_acquire_owned();
+        let limit = settings.max_children_per_agent;
+        let family = family.map_err(|_| Refusal::TooManyChildren { limit })?;
+        let tree = Arc::clone(&above.shared.agents).try_acquire_owned();
+        let limit = settings.max_concurrent_agents;
+        let tree = tree.map_err(|_| Refusal::TreeFull { limit })?;
+        Ok(Self { _held: vec![family, tree] })
+    }
+}
+
+/// What an agent is given when it comes to be.
+pub(crate) struct Birth {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) path: AgentPath,
+    pub(crate) call: Option<CallId>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) system: Arc<str>,
+    pub(crate) tools: Arc<ToolSet>,
+    pub(crate) grant: Grant,
+    pub(crate) purse: Arc<Purse>,
+    pub(crate) clock: Clock,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) workdir: Arc<Path>,
+    pub(crate) places: Places,
+    pub(crate) parent: Option<Arc<Seat>>,
+}
+
+/// Puts an agent to work in a task of its own: the root and every other.
+pub(crate) fn launch(
+    birth: Birth,
+    order: Order,
+    history: History,
+    clamped: Vec<Clamp>,
+    stay: Stay,
+) -> Result<Started, Refusal> {
+    let Birth { shared, path, call, model, system, tools, grant, purse, .. } = birth;
+    let Birth { clock, cancel, workdir, places, parent, .. } = birth;
+    if purse.limits_money() && model.info().price.is_none() {
+        return Err(Refusal::NoPrice(model.info().name.to_string()));
+    }
+    let identity = Arc::new(Identity { path, id: AgentId::from(Uuid::now_v7()), call });
+    let work = cancel.child_token();
+    let entry = Entry::new(identity, order.delivery, cancel, purse, Arc::new(clock));
+    let entry = Arc::new(entry);
+    shared.roster.enter(Arc::clone(&entry));
+    if let Some(parent) = &parent {
+        parent.custody.adopt(Arc::clone(&entry));
+    }
+    let (custody, family) =
+        (Custody::default(), Family::of(shared.settings.max_children_per_agent));
+    let seat = Seat { shared, entry, model, system, tools, grant, work, custody, workdir, family };
+    let started = Started {
+        id: seat.entry.identity.id,
+        path: seat.path().clone(),
+        model: Arc::clone(&seat.model.info().name),
+    };
+    tokio::spawn(live(Arc::new(seat), order, Life { history, clamped, stay, places, parent }));
+    Ok(started)
+}
+
+struct Life {
+    history: History,
+    clamped: Vec<Clamp>,
+    stay: Stay,
+    places: Places,
+    parent: Option<Arc<Seat>>,
+}
+
+/// An agent's whole life, from `Started` to `Finished`.
+async fn live(seat: Arc<Seat>, order: Order, life: Life) {
+    let Life { history, clamped, stay, places, parent } = life;
+    let origin = if parent.is_some() { Origin::Parent } else { Origin::Person };
+    let task = Message::user(origin, &order.task);
+    let started = EventKind::Started {
+        order: Arc::new(order),
+        model: Arc::clone(&seat.model.info().name),
+        mode: seat.grant.mode(),
+        tools: seat.tools.names(),
+        clamped: clamped.clone(),
+        inherited: history.messages().len(),
+    };
+    let mut agent = Agent::new(Arc::clone(&seat), history, stay);
+    let run = AssertUnwindSafe(agent.run(started, task)).catch_unwind().await;
+    let outcome =
+        run.unwrap_or_else(|panic| Stop::Panic(message_of(&*panic)).outcome(String::new()));
+    let receipt = Receipt { clamped, ..agent.receipt };
+    let report = wind_up(&seat, outcome, receipt).await;
+    // The places are free before anybody hears of the end, so that who hears can use them.
+    drop(places);
+    seat.entry.finish(report);
+    seat.shared.roster.retire(seat.entry.identity.id);
+    if let (Some(parent), Delivery::Pushed) = (parent, seat.entry.delivery) {
+        // A parent that has left needs no news.
+        let _ = parent.entry.mailbox.post(Letter::Ended(Arc::clone(&seat.entry)));
+    }
+}
+
+/// Sees everything ended that the agent started, then records that it is gone.
+async fn wind_up(seat: &Seat, outcome: Outcome, receipt: Receipt) -> Report {
+    let Seat { entry, shared, custody, .. } = seat;
+    entry.mailbox.close();
+    entry.cancel.cancel();
+    let uncontained = custody.empty(shared.settings.containment).await;
+    let spending = entry.purse.spending();
+    let is_unfinished = |child: &Arc<Entry>| child.state() != State::Completed;
+    let unfinished = custody.children().into_iter().filter(is_unfinished);
+    let receipt = Arc::new(Receipt {
+        turns: spending.turns,
+        calls: spending.calls,
+        usage: spending.own,
+        tokens: spending.tokens,
+        micros: spending.micros,
+        millis: entry.millis(),
+        unfinished: unfinished.map(|child| child.identity.path.clone()).collect(),
+        uncontained,
+        ..receipt
+    });
+    let outcome = Arc::new(outcome);
+    let withdrawn = shared.desk.withdraw_all(seat.path()).into_iter();
+    let mut events: Vec<_> = withdrawn.map(|question| EventKind::Withdrawn { question }).collect();
+    let (kept, facts) = (Arc::clone(&outcome), Arc::clone(&receipt));
+    events.push(EventKind::Finished { outcome: kept, receipt: facts });
+    // The parent learns the outcome even if the journal cannot keep it; the journal's own
+    // failure stops whoever records next.
+    let _ = seat.record(events).await;
+    Report { id: entry.identity.id, path: seat.path().clone(), outcome, receipt }
+}
+
+impl Shared {
+    /// Puts a message into an agent's mailbox, recorded first.
+    pub(crate) async fn mail(
+        &self,
+        to: &Entry,
+        from: Option<AgentPath>,
+        text: String,
+        when: When,
+    ) -> Result<(), Refusal> {
+        let path = to.identity.path.clone();
+        let ended = || Refusal::Ended { path: path.clone(), state: to.state() };
+        if to.state().is_final() {
+            return Err(ended());
+        }
+        let mailed = EventKind::Mailed { from: from.clone(), text: text.clone(), when };
+        let recorded = self.record(&to.identity, vec![mailed]).await;
+        recorded.map_err(|error| Refusal::Broken(error.to_string()))?;
+        match to.mailbox.post(Letter::Message { from, text, when }) {
+            Ok(()) => Ok(()),
+            Err(NotTaken::Closed) => Err(ended()),
+            Err(NotTaken::Full) => Err(Refusal::MailboxFull(path)),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Runs what a model called: together, bounded, with the results in order.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use adjutant_core::{
+    Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
+    StopReason, Tool, ToolCall, ToolError, ToolResult, Verdict,
+};
+use futures_util::{FutureExt as _, future::try_join_all};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::{host::CallHost, repair::repair, seat::Seat};
+
+/// The longest result a model is given.
+const LONGEST_RESULT: usize = 256 * 1024;
+
+/// What is to become of one call.
+pub(crate) struct Plan {
+    call: CallId,
+    next: Next,
+}
+
+enum Next {
+    Run(Job),
+    Ask(Job, ToolCall, Judgement),
+    Refuse(String),
+}
+
+/// A call that may run.
+struct Job {
+    tool: Arc<dyn Tool>,
+    arguments: Value,
+    intent: EventKind,
+}
+
+/// What is to become of the calls of one message.
+#[derive(Default)]
+pub(crate) struct Plans {
+    plans: Vec<Plan>,
+    /// The limit on calls, if it was reached on the way.
+    pub(crate) exhausted: Option<Exhausted>,
+}
+
+impl Plans {
+    /// Judges the calls of a message.
+    pub(crate) fn make(seat: &Seat, message: &Message, stop: StopReason) -> Self {
+        let mut plans = Self::default();
+        for call in message.calls() {
+            let next = match seat.entry.purse.take_call() {
+                Ok(()) => judge(seat, call, stop).unwrap_or_else(Next::Refuse),
+                Err(exhausted) => {
+                    let refusal = Next::Refuse(format!("not run: {exhausted}"));
+                    plans.exhausted = Some(exhausted);
+                    refusal
+                }
+            };
+            plans.plans.push(Plan { call: call.id.clone(), next });
+        }
+        plans
+    }
+
+    /// Returns the intents of the calls that run without asking. They are recorded
+    /// with the message, before anything is done.
+    pub(crate) fn intents(&self) -> impl Iterator<Item = EventKind> {
+        self.plans.iter().filter_map(|plan| match &plan.next {
+            Next::Run(job) => Some(job.intent.clone()),
+            Next::Ask(..) | Next::Refuse(_) => None,
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.plans.is_empty()
+    }
+
+    /// Runs the calls together. The results have the order of the calls.
+    pub(crate) async fn run(
+        self,
+        seat: &Arc<Seat>,
+        history: &History,
+    ) -> Result<Vec<ToolResult>, JournalError> {
+        let runs = self.plans.into_iter().map(|plan| follow(seat, history, plan));
+        try_join_all(runs).await
+    }
+}
+
+fn judge(seat: &Seat, call: &ToolCall, stop: StopReason) -> Result<Next, String> {
+    let Some((tool, spec)) = seat.tools.find(&call.name) else {
+        let names = seat.tools.names().join(", ");
+        return Err(format!("there is no tool named `{}`; there are: {names}", call.name));
+    };
+    // Half a command may be a whole one with another meaning: never repair what was cut off.
+    if stop == StopReason::Length && call.arguments.is_string() {
+        return Err("not run: the call was cut off by the limit on the answer's length".to_owned());
+    }
+    let arguments = repair(&call.arguments, &spec.parameters)?;
+    let touches = tool.touches(&arguments, &seat.workdir);
+    let judgement = seat.grant.judge(spec, &touches);
+    let intent = EventKind::Called {
+        call_id: call.id.clone(),
+        tool: call.name.clone(),
+        summary: tool.summary(&arguments),
+    };
+    let job = Job { tool: Arc::clone(tool), arguments, intent };
+    match judgement.verdict {
+        Verdict::Allow => Ok(Next::Run(job)),
+        Verdict::Ask => Ok(Next::Ask(job, call.clone(), judgement)),
+        Verdict::Deny => Err(format!("not allowed: {judgement}")),
+    }
+}
+
+async fn follow(
+    seat: &Arc<Seat>,
+    history: &History,
+    plan: Plan,
+) -> Result<ToolResult, JournalError> {
+    let Plan { call, next } = plan;
+    let host = CallHost::new(seat, call.clone(), history.clone());
+    let job = match next {
+        Next::Run(job) => Ok(job),
+        Next::Ask(job, asked, judgement) => permission(seat, job, asked, &judgement).await?,
+        Next::Refuse(why) => Err(why),
+    };
+    let end = match job {
+        Ok(job) => run(&host, job).await,
+        Err(why) => Err(ToolError(why)),
+    };
+    let facts = host.facts();
+    let result = match end {
+        Ok(text) => {
+            ToolResult { call, text: bounded(text), images: Vec::new(), failed: false, facts }
+        }
+        Err(ToolError(why)) => ToolResult { facts, ..ToolResult::failure(call, bounded(why)) },
+    };
+    Ok(result)
+}
+
+/// Asks a person whether a call may run. The inner error is told to the model.
+async fn permission(
+    seat: &Seat,
+    job: Job,
+    call: ToolCall,
+    judgement: &Judgement,
+) -> Result<Result<Job, String>, JournalError> {
+    let id = call.id.clone();
+    let effect = seat.tools.find(&call.name).map_or(Effect::Reach, |(_, spec)| spec.effect);
+    let ask = Ask::Permission { call, effect, because: judgement.to_string() };
+    let why = match seat.ask(&id, ask).await? {
+        Answer::Allow => {
+            seat.record(vec![job.intent.clone()]).await?;
+            return Ok(Ok(job));
+        }
+        Answer::Deny { reason: Some(reason) } => format!("a person refused this: {reason}"),
+        Answer::Deny { reason: None } => "a person refused this".to_owned(),
+        Answer::Words { text } => format!("a person did not allow this, but said: {text}"),
+        Answer::Unattended => {
+            format!("not run, since nobody is there to allow it ({judgement}): do without it")
+        }
+    };
+    Ok(Err(why))
+}
+
+/// Runs a call. Told to end, it has a short grace and is then dropped; what it
+/// started outside is in the agent's custody.
+async fn run(host: &CallHost, job: Job) -> Result<String, ToolError> {
+    let seat = &host.seat;
+    let Job { tool, arguments, .. } = job;
+    let call = async {
+        host.take_slot().await;
+        tool.call(arguments, host).await
+    };
+    let mut call = std::pin::pin!(AssertUnwindSafe(call).catch_unwind());
+    let end = tokio::select! {
+        biased;
+        end = &mut call => Some(end),
+        () = seat.work.cancelled() => {
+            timeout(seat.shared.settings.cancel_grace, call).await.ok()
+        }
+    };
+    match end {
+        Some(Ok(end)) => end,
+        Some(Err(panic)) => Err(ToolError(format!("the tool broke: {}", message_of(&*panic)))),
+        None => Err(ToolError("stopped before it had ended; what it did is not known".to_owned())),
+    }
+}
+
+/// Returns what a panic said.
+pub(crate) fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it panicked".to_owned())
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > LONGEST_RESULT {
+        let left_out = text.len() - LONGEST_RESULT;
+        text.truncate(text.floor_char_boundary(LONGEST_RESULT));
+        text.push_str(&format!("\n[{left_out} bytes left out: ask for less at a time]"));
+    }
+    text
+}

@@ -1,0 +1,100 @@
+//! What one running call sees of the runtime.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use adjutant_core::{
+    AgentPath, Answer, Ask, CallId, Delegation, EventKind, Fact, Grant, Held, History, Host,
+};
+use futures_util::future::BoxFuture;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use crate::seat::Seat;
+
+/// One running call.
+pub(crate) struct CallHost {
+    pub(crate) seat: Arc<Seat>,
+    pub(crate) call: CallId,
+    /// What the agent knows, for a fork of it.
+    pub(crate) history: History,
+    facts: Mutex<Vec<Fact>>,
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl CallHost {
+    pub(crate) fn new(seat: &Arc<Seat>, call: CallId, history: History) -> Self {
+        let (facts, slot) = (Mutex::default(), Mutex::default());
+        Self { seat: Arc::clone(seat), call, history, facts, slot }
+    }
+
+    /// Waits for one of the tree's places for running calls.
+    pub(crate) async fn take_slot(&self) {
+        // The semaphore is never closed.
+        let slot = Arc::clone(&self.seat.shared.ops).acquire_owned().await.ok();
+        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = slot;
+    }
+
+    /// Waits for others without holding a place, so that a tree of any depth runs on
+    /// one.
+    pub(crate) async fn waiting<T>(&self, others: impl Future<Output = T>) -> T {
+        drop(self.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let waits = self.seat.entry.waits();
+        let end = others.await;
+        drop(waits);
+        self.take_slot().await;
+        end
+    }
+
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Host for CallHost {
+    fn agent(&self) -> &AgentPath {
+        self.seat.path()
+    }
+
+    fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    fn workdir(&self) -> &Path {
+        &self.seat.workdir
+    }
+
+    fn grant(&self) -> &Grant {
+        &self.seat.grant
+    }
+
+    fn token(&self) -> &CancellationToken {
+        &self.seat.work
+    }
+
+    fn progress(&self, text: String) {
+        self.seat.show(|| EventKind::Progressed { call_id: self.call.clone(), text });
+    }
+
+    fn note(&self, fact: Fact) {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+    }
+
+    fn hold(&self, held: Box<dyn Held>) {
+        self.seat.custody.hold(held);
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<'_, Answer> {
+        Box::pin(async {
+            let answer = self.waiting(self.seat.ask(&self.call, ask)).await;
+            // A journal that fails stops the agent at its next record; until then nobody answers.
+            answer.unwrap_or(Answer::Unattended)
+        })
+    }
+
+    fn delegation(&self) -> Option<&dyn Delegation> {
+        self.seat.grant.may_delegate().then_some(self)
+    }
+}

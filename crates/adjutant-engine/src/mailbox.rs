@@ -1,0 +1,129 @@
+//! What an agent has yet to hear.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use adjutant_core::{AgentPath, When};
+use tokio::sync::Notify;
+
+use crate::roster::Entry;
+
+/// How many unheard messages an agent keeps.
+const CAPACITY: usize = 256;
+
+/// Something to be heard.
+pub(crate) enum Letter {
+    /// A message.
+    Message { from: Option<AgentPath>, text: String, when: When },
+    /// A background child ended.
+    Ended(Arc<Entry>),
+}
+
+/// Why a letter was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotTaken {
+    Full,
+    Closed,
+}
+
+/// The letters of one agent.
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    box_: Mutex<Letters>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Letters {
+    unheard: VecDeque<Letter>,
+    is_closed: bool,
+}
+
+impl Mailbox {
+    /// Adds a letter.
+    pub(crate) fn post(&self, letter: Letter) -> Result<(), NotTaken> {
+        let mut letters = self.lock();
+        if letters.is_closed {
+            return Err(NotTaken::Closed);
+        }
+        // News of children is never turned away: there is one a child at most.
+        let is_message = matches!(letter, Letter::Message { .. });
+        if is_message && letters.unheard.len() >= CAPACITY {
+            return Err(NotTaken::Full);
+        }
+        letters.unheard.push_back(letter);
+        drop(letters);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    /// Takes what is to be heard before the next turn.
+    pub(crate) fn take_urgent(&self) -> Vec<Letter> {
+        let mut letters = self.lock();
+        let is_queued =
+            |letter: &Letter| matches!(letter, Letter::Message { when: When::Queue, .. });
+        let (queued, urgent) = letters.unheard.drain(..).partition::<VecDeque<_>, _>(is_queued);
+        letters.unheard = queued;
+        urgent.into()
+    }
+
+    /// Takes everything.
+    pub(crate) fn take_all(&self) -> Vec<Letter> {
+        self.lock().unheard.drain(..).collect()
+    }
+
+    /// Closes the mailbox unless something is in it, and reports whether it did. So
+    /// no message is taken in by an agent that is about to leave.
+    pub(crate) fn close_if_empty(&self) -> bool {
+        let mut letters = self.lock();
+        letters.is_closed = letters.unheard.is_empty();
+        letters.is_closed
+    }
+
+    /// Closes the mailbox with whatever is in it.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+    }
+
+    /// Returns when something is there.
+    pub(crate) async fn arrival(&self) {
+        while self.lock().unheard.is_empty() {
+            self.arrived.notified().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Letters> {
+        self.box_.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(when: When) -> Letter {
+        Letter::Message { from: None, text: String::new(), when }
+    }
+
+    #[test]
+    fn an_agent_cannot_leave_past_a_letter() {
+        let mailbox = Mailbox::default();
+        mailbox.post(message(When::Queue)).unwrap();
+        assert!(!mailbox.close_if_empty());
+        assert_eq!(mailbox.take_all().len(), 1);
+        assert!(mailbox.close_if_empty());
+        assert_eq!(mailbox.post(message(When::Steer)), Err(NotTaken::Closed));
+    }
+
+    #[test]
+    fn steering_overtakes_what_is_queued() {
+        let mailbox = Mailbox::default();
+        mailbox.post(message(When::Steer)).unwrap();
+        while mailbox.post(message(When::Queue)).is_ok() {}
+        assert_eq!(mailbox.post(message(When::Steer)), Err(NotTaken::Full));
+        assert_eq!(mailbox.take_urgent().len(), 1);
+        assert_eq!(mailbox.take_all().len(), CAPACITY - 1);
+    }
+}

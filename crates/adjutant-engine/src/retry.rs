@@ -1,0 +1,51 @@
+//! How long to wait before a failed model call is tried again.
+
+use std::time::Duration;
+
+use adjutant_core::ModelError;
+
+use crate::Retry;
+
+impl Retry {
+    /// Returns the pause after the `attempt`th failure. What the provider asked for
+    /// is the least; the jitter on top keeps a tree of agents from coming back all at
+    /// once.
+    pub(crate) fn pause(&self, attempt: u32, error: &ModelError) -> Duration {
+        let doubled = self.base.saturating_mul(1 << attempt.saturating_sub(1).min(16));
+        let backoff = doubled.min(self.cap);
+        match error.retry_after {
+            Some(asked) => asked + backoff.min(asked).mul_f64(fastrand::f64() / 4.0),
+            None => backoff.mul_f64(0.5 + fastrand::f64() / 2.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use adjutant_core::Trouble;
+
+    #[test]
+    fn pauses_grow_to_the_cap_and_differ() {
+        let retry = Retry::default();
+        let error = ModelError::new(Trouble::Busy, "");
+        for attempt in 1..40 {
+            let pause = retry.pause(attempt, &error);
+            let full = retry.base.saturating_mul(1 << (attempt - 1).min(16)).min(retry.cap);
+            assert!(pause >= full / 2 && pause <= full, "{attempt}: {pause:?}");
+        }
+        let pauses: std::collections::HashSet<_> =
+            (0..16).map(|_| retry.pause(4, &error)).collect();
+        assert!(pauses.len() > 1);
+    }
+
+    #[test]
+    fn what_the_provider_asked_for_is_the_least() {
+        let asked = Duration::from_secs(7);
+        let error = ModelError { retry_after: Some(asked), ..ModelError::new(Trouble::Busy, "") };
+        for _ in 0..100 {
+            let pause = Retry::default().pause(1, &error);
+            assert!(pause >= asked && pause < asked * 2, "{pause:?}");
+        }
+    }
+}

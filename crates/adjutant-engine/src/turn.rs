@@ -1,0 +1,200 @@
+//! One turn of the model: reserve, stream, settle, try again.
+
+use adjutant_core::{
+    Delta, EventKind, Fragment, History, Message, ModelError, Need, Part, Request, Reservation,
+    StopReason, ToolChoice, Trouble, Turn, Usage,
+};
+use futures_util::StreamExt as _;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    gauge::{Gauge, tokens},
+    seat::Seat,
+    stop::Stop,
+};
+
+/// What a turn is asked with.
+pub(crate) struct Ask<'a> {
+    pub(crate) history: &'a History,
+    pub(crate) gauge: &'a mut Gauge,
+    pub(crate) number: u64,
+    pub(crate) turn: Turn,
+    /// Ends the turn.
+    pub(crate) token: &'a CancellationToken,
+}
+
+/// What the model said. `spent` is yet to be recorded, together with the message.
+pub(crate) struct Reply {
+    pub(crate) message: Message,
+    pub(crate) stop: StopReason,
+    pub(crate) spent: EventKind,
+}
+
+/// A turn that came to nothing, and what was shown of it.
+pub(crate) struct Cut {
+    pub(crate) stop: Stop,
+    pub(crate) shown: String,
+}
+
+/// Asks the model what comes next.
+pub(crate) async fn take(seat: &Seat, mut ask: Ask<'_>) -> Result<Reply, Cut> {
+    let retry = seat.shared.settings.retry;
+    for attempt in 1.. {
+        let Failure { error, spent, shown } = match attempt_once(seat, &mut ask).await {
+            Ok(reply) => return Ok(reply),
+            Err(failure) => failure,
+        };
+        let cut = |stop: Stop| Cut { stop, shown };
+        let mut events: Vec<_> = spent.into_iter().collect();
+        let pause = match &error {
+            Stop::Model(error) if error.is_passing() && attempt < retry.attempts => {
+                retry.pause(attempt, error)
+            }
+            _ => {
+                let recorded = seat.record(events).await;
+                return Err(cut(recorded.err().map_or(error, Stop::from)));
+            }
+        };
+        let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        let reason = error.to_string();
+        events.push(EventKind::Retrying { attempt: attempt + 1, wait_ms, reason });
+        if let Err(error) = seat.record(events).await {
+            return Err(cut(error.into()));
+        }
+        if ask.token.run_until_cancelled(sleep(pause)).await.is_none() {
+            return Err(cut(Stop::CalledOff));
+        }
+    }
+    unreachable!("the attempts are bounded above")
+}
+
+struct Failure {
+    error: Stop,
+    spent: Option<EventKind>,
+    shown: String,
+}
+
+impl From<Stop> for Failure {
+    fn from(error: Stop) -> Self {
+        Self { error, spent: None, shown: String::new() }
+    }
+}
+
+async fn attempt_once(seat: &Seat, ask: &mut Ask<'_>) -> Result<Reply, Failure> {
+    let info = seat.model.info();
+    // The slot comes first: whoever has money set aside then also has a slot, and
+    // those who wait for the money are waiting for calls that do end.
+    let slot = seat.shared.model_slot(&info.provider);
+    let slot = ask.token.run_until_cancelled(slot).await;
+    let Some(_slot) = slot else { return Err(Stop::CalledOff.into()) };
+    let input = ask.gauge.estimate(seat, ask.history);
+    let need = Need { input, output: info.max_output, price: info.price, turn: ask.turn };
+    let reserved = ask.token.run_until_cancelled(seat.entry.purse.reserve(need)).await;
+    let mut reservation = match reserved {
+        None => return Err(Stop::CalledOff.into()),
+        Some(reserved) => reserved.map_err(Stop::from)?,
+    };
+    reservation.sent();
+    let mut draft = Draft::default();
+    let end = listen(seat, ask, reservation.output(), &mut draft).await;
+    settle(ask, draft, reservation, end)
+}
+
+/// Streams the answer into the draft.
+async fn listen(
+    seat: &Seat,
+    ask: &Ask<'_>,
+    max_output: u64,
+    draft: &mut Draft,
+) -> Result<StopReason, Stop> {
+    let mut stream = seat.model.stream(Request {
+        agent: seat.path(),
+        turn: ask.number,
+        system: &seat.system,
+        messages: ask.history.messages(),
+        tools: &seat.tools.specs,
+        choice: match ask.turn {
+            Turn::Ordinary => ToolChoice::Free,
+            Turn::Last => ToolChoice::None,
+        },
+        max_output,
+    });
+    let patience = seat.shared.settings.inactivity;
+    loop {
+        let next = ask.token.run_until_cancelled(timeout(patience, stream.next())).await;
+        let broken = |message: String| ModelError::new(Trouble::Broken, message);
+        let delta = match next {
+            None => return Err(Stop::CalledOff),
+            Some(Err(_)) => {
+                return Err(broken(format!("the model said nothing for {patience:?}")).into());
+            }
+            Some(Ok(None)) => return Err(broken("the answer was cut off".to_owned()).into()),
+            Some(Ok(Some(delta))) => delta?,
+        };
+        if let Some(stop) = draft.take(seat, delta) {
+            return Ok(stop);
+        }
+    }
+}
+
+fn settle(
+    ask: &mut Ask<'_>,
+    draft: Draft,
+    mut reservation: Reservation,
+    end: Result<StopReason, Stop>,
+) -> Result<Reply, Failure> {
+    let error = match end {
+        Ok(stop) => {
+            let (usage, micros) = reservation.settle(draft.usage);
+            ask.gauge.learn(usage, ask.history);
+            let spent = EventKind::Spent { usage, micros, estimated: false };
+            return Ok(Reply { message: Message::Assistant { parts: draft.parts }, stop, spent });
+        }
+        Err(error) => error,
+    };
+    let turned_away = matches!(&error, Stop::Model(error) if error.trouble != Trouble::Broken);
+    if turned_away {
+        reservation.refund();
+        return Err(Failure { error, spent: None, shown: draft.shown });
+    }
+    let estimated = draft.usage == Usage::default();
+    reservation.saw(draft.seen());
+    let (usage, micros) = reservation.settle_broken();
+    let spent = EventKind::Spent { usage, micros, estimated };
+    Err(Failure { error, spent: Some(spent), shown: draft.shown })
+}
+
+/// An answer being written.
+#[derive(Default)]
+struct Draft {
+    parts: Vec<Part>,
+    shown: String,
+    bytes: usize,
+    usage: Usage,
+}
+
+impl Draft {
+    fn take(&mut self, seat: &Seat, delta: Delta) -> Option<StopReason> {
+        match delta {
+            Delta::Text(text) => {
+                self.bytes += text.len();
+                self.shown.push_str(&text);
+                seat.show(|| EventKind::Saying { of: Fragment::Text, text });
+            }
+            Delta::Reasoning(text) => {
+                self.bytes += text.len();
+                seat.show(|| EventKind::Saying { of: Fragment::Reasoning, text });
+            }
+            Delta::Part(part) => self.parts.push(part),
+            Delta::Usage(usage) => self.usage = usage,
+            Delta::Stop(stop) => return Some(stop),
+        }
+        None
+    }
+
+    /// Returns what was reported, or a guess at what was delivered if that is more.
+    fn seen(&self) -> Usage {
+        Usage { output: self.usage.output.max(tokens(self.bytes)), ..self.usage }
+    }
+}
