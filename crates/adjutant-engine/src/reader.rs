@@ -101,6 +101,10 @@ impl Reader {
             if self.is_over {
                 return None;
             }
+            if self.dropped > 0 {
+                let dropped = std::mem::take(&mut self.dropped);
+                return Some(Ok(Seen::Lagged { dropped }));
+            }
             if let Some(event) = self.page.pop_front() {
                 return Some(Ok(self.see(event)));
             }
@@ -110,10 +114,6 @@ impl Reader {
                     return Some(Err(error));
                 }
                 continue;
-            }
-            if self.dropped > 0 {
-                let dropped = std::mem::take(&mut self.dropped);
-                return Some(Ok(Seen::Lagged { dropped }));
             }
             let next = match self.next.take() {
                 Some(event) => Some(Sight::Event(event)),
@@ -131,7 +131,9 @@ impl Reader {
             self.target = None;
             return Ok(());
         }
-        let page = self.journal.read(self.session, self.cursor, PAGE).await?;
+        // No further than the target: the ring has the rest, with its fragments in between.
+        let limit = usize::try_from(target - self.cursor).map_or(PAGE, |left| left.min(PAGE));
+        let page = self.journal.read(self.session, self.cursor, limit).await?;
         if page.is_empty() {
             self.target = None;
         }
@@ -151,17 +153,13 @@ impl Reader {
         let is_kept = event.kind.is_kept();
         let before = if is_kept { event.seq.saturating_sub(1) } else { event.seq };
         self.count_dropped(before);
-        if before > self.cursor {
-            // The journal has more than was seen: it is read first.
+        if before > self.cursor || self.dropped > 0 {
+            // What was missed is told, and the journal read up to here, before this is seen.
             self.target = Some(before);
             self.next = Some(event);
             return None;
         }
         self.ring_at = event.seq;
-        if self.dropped > 0 {
-            self.next = Some(event);
-            return None;
-        }
         match (is_kept, event.seq.cmp(&self.cursor)) {
             (true, Ordering::Greater) | (false, Ordering::Equal) => Some(self.see(event)),
             // A fragment of something that was seen whole.

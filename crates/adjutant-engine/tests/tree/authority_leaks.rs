@@ -1,0 +1,84 @@
+//! A child acts inside what its parent may do, and knows what it should know.
+
+use adjutant_core::{Effect, EventKind, Mode, Rules};
+use adjutant_models::script::Script;
+use serde_json::json;
+
+use crate::support::{Does, Plan, Reply, call, path, sub};
+
+fn touch() -> Does {
+    Does::new("touch", Effect::Write, |_| Box::pin(async { Ok("touched".to_owned()) }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tree_that_plans_changes_nothing_at_any_depth() {
+    let touches = || call("t", "touch", json!({}));
+    let script = Script::new()
+        .on("root", [Reply::calls([touches(), sub("c1", "x")]), Reply::text("done")])
+        .on("root.sub-1", [Reply::calls([touches()]), Reply::text("tried")]);
+    let mut tree = Plan::new(script).mode(Mode::Plan).tool(touch()).begin("go").await;
+    tree.end().await;
+    let denied = "not allowed: `touch` is denied: writing in mode `plan` of `root`";
+    assert_eq!(tree.results("root")[0], denied);
+    assert_eq!(tree.results("root.sub-1"), [denied]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_of_the_root_holds_for_a_grandchild() {
+    let read = || call("r", "read_file", json!({ "path": "Cargo.toml" }));
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "x")]), Reply::text("done")])
+        .on("root.sub-1", [Reply::calls([sub("c2", "y")]), Reply::text("ok")])
+        .on("root.sub-1.sub-1", [Reply::calls([read()]), Reply::text("refused")]);
+    let rules = Rules { deny: vec!["read_file(*.toml)".parse().unwrap()], ..Rules::default() };
+    let mut tree = Plan::new(script).rules(rules).begin("go").await;
+    tree.end().await;
+    let results = tree.results("root.sub-1.sub-1");
+    assert!(results[0].contains("rule `read_file(*.toml)` of `root`"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_out_of_the_scope_is_asked_about_and_not_read() {
+    let read = call("r", "read_file", json!({ "path": "/etc/hostname" }));
+    let up = call("u", "read_file", json!({ "path": "../../../../../../../../etc/hostname" }));
+    let script = Script::new().on("root", [Reply::calls([read, up]), Reply::text("done")]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    for result in tree.results("root") {
+        assert!(result.contains("is outside the scope of `root`"), "{result}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_has_the_tools_it_was_given_and_can_ask() {
+    let order = json!({ "prompt": "x", "tools": ["read_file"] });
+    let unknown = json!({ "prompt": "x", "tools": ["read_file", "teleport"] });
+    let calls = [call("c1", "sub_agent", order), call("c2", "sub_agent", unknown)];
+    let script = Script::new()
+        .on("root", [Reply::calls(calls), Reply::text("done")])
+        .on("root.sub-1", [Reply::text("ok")]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    let tools = tree.at("root.sub-1").find_map(|kind| match kind {
+        EventKind::Started { tools, .. } => Some(tools.clone()),
+        _ => None,
+    });
+    assert_eq!(tools.unwrap(), ["read_file", "ask_user"]);
+    let results = tree.results("root");
+    assert!(results[1].contains("there is no tool named `teleport`"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_knows_its_task_and_not_its_parents_conversation() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "only this")]), Reply::text("done")])
+        .on("root.sub-1", [Reply::text("ok")])
+        .recording();
+    let mut tree = Plan::new(script).begin("secret plans").await;
+    tree.end().await;
+    let requests = tree.model.requests();
+    let child = requests.iter().find(|seen| seen.agent == path("root.sub-1")).unwrap();
+    let texts: Vec<_> = child.messages.iter().map(|message| message.text()).collect();
+    assert_eq!(texts, ["only this"]);
+    assert_eq!(child.system, "be brief");
+}

@@ -1,0 +1,224 @@
+//! Every limit holds, and findings are not lost at it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use adjutant_core::{Allowance, Effect, Ending, EventKind, Price, ToolChoice, Usage};
+use adjutant_models::script::Script;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::support::{Does, Plan, Reply, call, count, path, spawn, sub};
+
+fn hundred() -> Usage {
+    Usage { input: 90, output: 10, ..Usage::default() }
+}
+
+fn look(number: usize) -> Reply {
+    let read = json!({ "path": "Cargo.toml", "offset": number });
+    Reply::calls([call("r", "read_file", read)]).using(hundred())
+}
+
+fn endless() -> Script {
+    let last = Reply::text("what I found").last().using(hundred());
+    Script::new().on("root", (1..90).map(look)).on("root", [last])
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_each_limit_there_is_one_last_turn_without_tools() {
+    let allowances = [
+        Allowance { turns: count(3), ..Allowance::default() },
+        Allowance { calls: count(3), ..Allowance::default() },
+        Allowance { tokens: count(3000), ..Allowance::default() },
+    ];
+    for allowance in allowances {
+        let plan = Plan::new(endless().recording()).allowance(allowance);
+        let mut tree = plan.begin("go").await;
+        let outcome = tree.end().await;
+        assert_eq!(outcome.ending, Ending::BudgetExceeded, "{allowance:?}: {outcome:?}");
+        assert_eq!(outcome.text, "what I found");
+        let requests = tree.model.requests();
+        let last = requests.last().unwrap();
+        assert_eq!(last.choice, ToolChoice::None);
+        assert!(requests[..requests.len() - 1].iter().all(|seen| seen.choice == ToolChoice::Free));
+        assert_eq!(last.tools, requests[0].tools, "the list stays, for the provider's cache");
+        let receipt = tree.receipt("root");
+        assert!(receipt.tokens <= 3000, "{receipt:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_past_the_limit_are_answered_and_not_run() {
+    let calls = |n: usize| call(&format!("c{n}"), "list_dir", json!({ "path": "src" }));
+    let script = Script::new()
+        .on("root", [Reply::calls((1..=4).map(calls)), Reply::text("two were enough").last()]);
+    let plan = Plan::new(script).allowance(Allowance { calls: count(2), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.text, "two were enough");
+    let results = tree.results("root");
+    assert!(results[1].contains("agent.rs"), "{results:?}");
+    assert!(
+        results[2].starts_with("not run: `root` has used 2 of its 2 tool calls"),
+        "{results:?}"
+    );
+    let called = tree.at("root").filter(|kind| matches!(kind, EventKind::Called { .. }));
+    assert_eq!(called.count(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_runs_out_with_a_few_words_and_takes_the_children_along() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "hang")]), Reply::hang()])
+        .on("root", [Reply::text("as far as I got").last()])
+        .on_task("hang", [Reply::hang()]);
+    let minute = Allowance { millis: count(60_000), ..Allowance::default() };
+    let start = Instant::now();
+    let mut tree = Plan::new(script).allowance(minute).begin("go").await;
+    let outcome = tree.end().await;
+    assert_eq!((outcome.ending, outcome.text.as_str()), (Ending::Timeout, "as far as I got"));
+    assert!(start.elapsed() <= Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(tree.outcome("root.sub-1").ending != Ending::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_blocking_child_has_two_minutes() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "hang")]), Reply::text("went on")])
+        .on_task("hang", [Reply::hang(), Reply::text("half of it").last()]);
+    let start = Instant::now();
+    let mut tree = Plan::new(script).begin("go").await;
+    assert_eq!(tree.end().await.text, "went on");
+    assert_eq!(tree.outcome("root.sub-1").ending, Ending::Timeout);
+    assert!(tree.results("root")[0].contains("half of it"));
+    assert!(start.elapsed() <= Duration::from_secs(120), "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn children_spend_from_everyone_above() {
+    let child =
+        |n| Reply::text(format!("{n}")).using(Usage { input: 400, output: 10, ..Usage::default() });
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "one")]), Reply::calls([sub("c2", "two")])])
+        .on("root", [Reply::text("spent").last()])
+        .on_task("one", [child(1)])
+        .on_task("two", [child(2)]);
+    let plan = Plan::new(script);
+    let mut tree =
+        plan.allowance(Allowance { tokens: count(1400), ..Allowance::default() }).begin("go").await;
+    let outcome = tree.end().await;
+    assert_eq!(outcome.ending, Ending::BudgetExceeded, "{outcome:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_on_money_needs_a_price() {
+    let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
+    let script = endless().price(price);
+    let plan =
+        Plan::new(script).allowance(Allowance { micros: count(3000), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.ending, Ending::BudgetExceeded);
+    let receipt = tree.receipt("root");
+    assert!(receipt.micros > 1500 && receipt.micros <= 3000, "{receipt:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_children_are_refused_and_places_come_back() {
+    let many = (1..=7).map(|n| spawn(&format!("c{n}"), "hang"));
+    let again = (1..=2).map(|n| spawn(&format!("d{n}"), "quick"));
+    let cancel = ["root.agent-1", "root.agent-2", "root.agent-3"]
+        .map(|id| call(id, "agent_cancel", json!({ "agent_id": id })));
+    let script = Script::new()
+        .on("root", [Reply::calls(many), Reply::calls(cancel), Reply::calls(again)])
+        .on("root", [Reply::text("done").last()])
+        .on_task("hang", [Reply::hang()])
+        .on_task("quick", [Reply::text("ok")]);
+    let plan = Plan::new(script).allowance(Allowance { turns: count(3), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    tree.end().await;
+    let results = tree.results("root");
+    let refused = |text: &String| text.contains("you have 5 children at work");
+    assert_eq!(results[..7].iter().filter(|text| refused(text)).count(), 2, "{results:?}");
+    assert!(!results[10..].iter().any(refused), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tree_is_full_at_its_limit() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "middle")]), Reply::text("done")])
+        .on("root.sub-1", [Reply::calls([sub("c2", "a"), sub("c3", "b")]), Reply::text("ok")])
+        .on("root.sub-1.*", [Reply::text("x").after(Duration::from_secs(1))]);
+    let plan = Plan::new(script).settings(|settings| settings.max_concurrent_agents = 2);
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.text, "done");
+    let results = tree.results("root.sub-1");
+    assert!(results[1].contains("2 agents are at work"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_bottom_is_not_offered_delegation_and_cannot_have_it() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "leaf")]), Reply::text("done")])
+        .on_task("leaf", [Reply::calls([sub("c2", "deeper")]), Reply::text("alone")])
+        .recording();
+    let mut tree = Plan::new(script).depth(1).begin("go").await;
+    tree.end().await;
+    let offered = tree.model.requests();
+    let leaf = offered.iter().find(|seen| seen.agent == path("root.sub-1")).unwrap();
+    assert!(!leaf.tools.iter().any(|name| name == "sub_agent"), "{:?}", leaf.tools);
+    assert!(leaf.tools.iter().any(|name| name == "ask_user"));
+    assert!(tree.results("root.sub-1")[0].contains("there is no tool named `sub_agent`"));
+}
+
+/// Counts how many run at one time.
+fn gauge(most: &Arc<AtomicUsize>) -> Does {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most));
+    Does::new("work", Effect::Read, move |_| {
+        let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+        Box::pin(async move {
+            most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            now.fetch_sub(1, SeqCst);
+            Ok("worked".to_owned())
+        })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_queue_for_their_places() {
+    let calls = (1..=9).map(|n| call(&format!("c{n}"), "work", json!({})));
+    let script = Script::new().on("root", [Reply::calls(calls), Reply::text("done")]);
+    let most = Arc::new(AtomicUsize::new(0));
+    let plan = Plan::new(script).tool(gauge(&most));
+    let mut tree = plan.settings(|settings| settings.max_concurrent_ops = 3).begin("go").await;
+    tree.end().await;
+    assert_eq!(most.load(SeqCst), 3);
+    assert_eq!(tree.results("root"), ["worked"; 9]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tree_of_any_depth_runs_on_one_place() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "middle")]), Reply::text("up")])
+        .on("root.sub-1", [Reply::calls([sub("c2", "leaf")]), Reply::text("through")])
+        .on_task("leaf", [look(1), Reply::text("down")]);
+    let plan = Plan::new(script).settings(|settings| {
+        settings.max_concurrent_ops = 1;
+        settings.max_model_calls = 1;
+    });
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.text, "up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_cut_short_says_so() {
+    let cut = Reply::text("half an ans").stopped(adjutant_core::StopReason::Length);
+    let mut tree = Plan::new(Script::new().on("root", [cut])).begin("go").await;
+    let outcome = tree.end().await;
+    assert_eq!(outcome.ending, Ending::Completed);
+    assert!(outcome.reason.unwrap().contains("limit"));
+}

@@ -1,0 +1,14 @@
+//! The tree, seen through its events. Files are named after what can go wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests may panic")]
+
+mod authority_leaks;
+mod cancelling_leaves_something;
+mod child_outlives_its_parent;
+mod limit_is_not_kept;
+mod model_breaks;
+mod news_is_lost;
+mod question_hangs;
+mod reader_lags;
+mod results_are_mixed_up;
+mod support;

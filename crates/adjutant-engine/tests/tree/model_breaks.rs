@@ -1,0 +1,100 @@
+//! A model that fails is asked again, as long as that makes sense.
+
+use std::time::Duration;
+
+use adjutant_core::{Cause, Ending, EventKind, ModelError, Trouble, Usage};
+use adjutant_models::script::Script;
+use tokio::time::Instant;
+
+use crate::support::{Plan, Reply, sub};
+
+fn busy(after: Option<Duration>) -> Reply {
+    let error = ModelError::new(Trouble::Busy, "too many requests");
+    Reply::error(ModelError { retry_after: after, ..error })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_provider_is_given_the_time_it_asks_for() {
+    let pause = Duration::from_secs(42);
+    let script = Script::new().on("root", [busy(Some(pause)), Reply::text("here I am")]);
+    let start = Instant::now();
+    let mut tree = Plan::new(script).begin("go").await;
+    assert_eq!(tree.end().await.text, "here I am");
+    assert!(start.elapsed() >= pause && start.elapsed() < 2 * pause, "{:?}", start.elapsed());
+    let retries = tree.at("root").filter_map(|kind| match kind {
+        EventKind::Retrying { attempt, reason, .. } => Some((*attempt, reason.clone())),
+        _ => None,
+    });
+    assert_eq!(
+        retries.collect::<Vec<_>>(),
+        [(2, "the model failed: too many requests".to_owned())]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn children_are_tried_again_like_the_root() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "work")]), Reply::text("done")])
+        .on_task("work", [busy(None), busy(None), Reply::text("worked")]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    assert_eq!(tree.outcome("root.sub-1").text, "worked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_an_end_to_trying() {
+    let script = Script::new().on("root", (0..9).map(|_| busy(None)));
+    let mut tree = Plan::new(script).begin("go").await;
+    let outcome = tree.end().await;
+    assert_eq!((outcome.ending, outcome.cause), (Ending::Failed, Some(Cause::Model)));
+    let retries = tree.at("root").filter(|kind| matches!(kind, EventKind::Retrying { .. }));
+    assert_eq!(retries.count(), 4);
+    assert_eq!(tree.receipt("root").tokens, 0, "what was turned away costs nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_work_is_not_tried_again() {
+    for trouble in [Trouble::Unauthorized, Trouble::NotFound, Trouble::Refused, Trouble::TooLong] {
+        let script = Script::new().on("root", [Reply::error(ModelError::new(trouble, "no"))]);
+        let mut tree = Plan::new(script).begin("go").await;
+        assert_eq!(tree.end().await.cause, Some(Cause::Model));
+        assert!(!tree.at("root").any(|kind| matches!(kind, EventKind::Retrying { .. })));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_falls_silent_is_noticed() {
+    let script = Script::new().on("root", [Reply::hang(), Reply::text("awake")]);
+    let start = Instant::now();
+    let mut tree = Plan::new(script).begin("go").await;
+    assert_eq!(tree.end().await.text, "awake");
+    assert!(start.elapsed() >= Duration::from_secs(300));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_model_that_speaks_is_left_alone() {
+    let slow = Reply::text("one word every four minutes").word_by_word(Duration::from_secs(240));
+    let mut tree = Plan::new(Script::new().on("root", [slow])).begin("go").await;
+    assert_eq!(tree.end().await.text, "one word every four minutes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_answer_is_paid_for_and_asked_again() {
+    let usage = Usage { input: 100, output: 10, ..Usage::default() };
+    let broken = Reply::text("this will not be finished").cut_after(2).using(usage);
+    let whole = Reply::text("whole").using(Usage { input: 100, output: 5, ..Usage::default() });
+    let mut tree = Plan::new(Script::new().on("root", [broken, whole])).begin("go").await;
+    assert_eq!(tree.end().await.text, "whole");
+    assert_eq!(tree.receipt("root").tokens, 215);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_model_is_refused_with_those_there_are() {
+    let order = serde_json::json!({ "prompt": "x", "model": "made/up" });
+    let calls = Reply::calls([crate::support::call("c1", "sub_agent", order)]);
+    let mut tree =
+        Plan::new(Script::new().on("root", [calls, Reply::text("done")])).begin("go").await;
+    tree.end().await;
+    let results = tree.results("root");
+    assert!(results[0].contains("made/up") && results[0].contains("rehearsal"), "{results:?}");
+}

@@ -1,0 +1,149 @@
+//! A question from any depth reaches a person or is answered at once; nothing waits for
+//! ever and nothing is silently approved.
+
+use std::time::Duration;
+
+use adjutant_core::{Allowance, Answer, Cause, Command, Effect, Ending, EventKind, Mode};
+use adjutant_engine::Unattended;
+use adjutant_models::script::Script;
+use serde_json::json;
+
+use crate::support::{Does, Plan, Reply, call, count, path, sub};
+
+fn asks(question: &str) -> Reply {
+    Reply::calls([call("q", "ask_user", json!({ "question": question }))])
+}
+
+fn words(text: &str) -> Answer {
+    Answer::Words { text: text.to_owned() }
+}
+
+/// A root, a child, and a grandchild that asks.
+fn deep() -> Script {
+    Script::new()
+        .on("root", [Reply::calls([sub("c1", "middle")]), Reply::text("done")])
+        .on("root.sub-1", [Reply::calls([sub("c2", "leaf")]), Reply::text("passed on")])
+        .on_task("leaf", [asks("which currency?"), Reply::text("it is settled")])
+}
+
+fn touch() -> Does {
+    Does::new("touch", Effect::Write, |_| Box::pin(async { Ok("touched".to_owned()) }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grandchilds_question_is_answered_by_a_person() {
+    let (mut tree, _there) = Plan::new(deep()).begin_attended("go").await;
+    let question = tree.question("root.sub-1.sub-1").await;
+    tree.answer("root.sub-1.sub-1", question, words("EUR")).await;
+    assert_eq!(tree.end().await.text, "done");
+    assert_eq!(tree.results("root.sub-1.sub-1"), ["EUR"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_questions_are_open_at_once_and_answered_in_any_order() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "one"), sub("c2", "two")]), Reply::text("done")])
+        .on_task("one", [asks("first?"), Reply::text("1")])
+        .on_task("two", [asks("second?"), Reply::text("2")]);
+    let (mut tree, _there) = Plan::new(script).begin_attended("go").await;
+    let first = tree.question("root.sub-1").await;
+    let second = tree.question("root.sub-2").await;
+    tree.answer("root.sub-2", second, words("b")).await;
+    tree.answer("root.sub-1", first, words("a")).await;
+    tree.end().await;
+    assert_eq!(tree.results("root.sub-1"), ["a"]);
+    assert_eq!(tree.results("root.sub-2"), ["b"]);
+    let late = Command::Answer { question: first, answer: words("late") };
+    assert!(tree.session.send(&path("root.sub-1"), late).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_there_is_an_answer_and_never_a_yes() {
+    let child = [
+        Reply::calls([
+            call("q", "ask_user", json!({ "question": "may I?" })),
+            call("t", "touch", json!({})),
+        ]),
+        Reply::text("I decided myself"),
+    ];
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "ask")]), Reply::text("done")])
+        .on_task("ask", child);
+    let mut tree = Plan::new(script).mode(Mode::Ask).tool(touch()).begin("go").await;
+    assert_eq!(tree.end().await.ending, Ending::Completed);
+    let is_touch =
+        |kind: &EventKind| matches!(kind, EventKind::Called { tool, .. } if tool == "touch");
+    assert!(!tree.at("root.sub-1").any(is_touch), "it was not run");
+    let answers = tree.at("root.sub-1").filter_map(|kind| match kind {
+        EventKind::Answered { answer, .. } => Some(answer.clone()),
+        _ => None,
+    });
+    assert_eq!(answers.collect::<Vec<_>>(), [Answer::Unattended, Answer::Unattended]);
+    let results = tree.results("root.sub-1");
+    assert!(results[1].contains("nobody is there to allow it"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_nobody_can_answer_the_whole_tree_can_be_made_to_fail() {
+    let plan = Plan::new(deep()).settings(|settings| settings.unattended = Unattended::Fail);
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.cause, Some(Cause::Unattended));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_to_leave_is_replaced_in_time_or_not() {
+    let (mut tree, there) = Plan::new(deep()).begin_attended("go").await;
+    let question = tree.question("root.sub-1.sub-1").await;
+    drop(there);
+    tokio::time::advance(Duration::from_secs(4)).await;
+    let there = tree.session.attend();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    tree.answer("root.sub-1.sub-1", question, words("EUR")).await;
+    tree.end().await;
+    assert_eq!(tree.results("root.sub-1.sub-1"), ["EUR"]);
+    drop(there);
+
+    let (mut tree, there) = Plan::new(deep()).begin_attended("go").await;
+    tree.question("root.sub-1.sub-1").await;
+    drop(there);
+    assert_eq!(tree.end().await.ending, Ending::Completed);
+    assert!(tree.results("root.sub-1.sub-1")[0].to_lowercase().contains("nobody"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_withdrawn_when_the_asker_is_stopped() {
+    let (mut tree, _there) = Plan::new(deep()).begin_attended("go").await;
+    let question = tree.question("root.sub-1.sub-1").await;
+    tree.send("root.sub-1", Command::Cancel).await;
+    tree.end().await;
+    let withdrawn = |kind: &EventKind| *kind == EventKind::Withdrawn { question };
+    assert!(tree.at("root.sub-1.sub-1").any(withdrawn));
+    assert_eq!(tree.outcome("root.sub-1").ending, Ending::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_is_asked_with_the_childs_path_and_a_refusal_tells_why() {
+    let calls = || Reply::calls([call("t", "touch", json!({}))]);
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "write")]), Reply::text("done")])
+        .on_task("write", [calls(), calls(), Reply::text("ok")]);
+    let plan = Plan::new(script).mode(Mode::Ask).tool(touch());
+    let (mut tree, _there) = plan.begin_attended("go").await;
+    let first = tree.question("root.sub-1").await;
+    let reason = Some("not today".to_owned());
+    tree.answer("root.sub-1", first, Answer::Deny { reason }).await;
+    let second = tree.question("root.sub-1").await;
+    tree.answer("root.sub-1", second, Answer::Allow).await;
+    tree.end().await;
+    assert_eq!(tree.results("root.sub-1"), ["a person refused this: not today", "touched"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_stand_still_while_a_person_thinks() {
+    let minute = Allowance { millis: count(60_000), ..Allowance::default() };
+    let (mut tree, _there) = Plan::new(deep()).allowance(minute).begin_attended("go").await;
+    let question = tree.question("root.sub-1.sub-1").await;
+    tokio::time::advance(Duration::from_secs(3 * 3600)).await;
+    tree.answer("root.sub-1.sub-1", question, words("EUR")).await;
+    assert_eq!(tree.end().await.ending, Ending::Completed);
+}

@@ -1,0 +1,288 @@
+//! A tree to test with. Time is paused in these tests, so an hour of waiting for what
+//! never comes takes no time.
+
+use std::{num::NonZeroU64, sync::Arc, time::Duration};
+
+use adjutant_core::{
+    Access, AgentPath, Allowance, Answer, Charter, Command, Effect, Event, EventKind, Grant, Host,
+    Journal, Message, Mode, Outcome, QuestionId, Receipt, Rules, SessionId, Tool, ToolError,
+    ToolSpec,
+};
+use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
+use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
+use adjutant_store::{LocalBus, MemoryJournal};
+use adjutant_tools::DelegationSettings;
+use futures_util::{StreamExt as _, future::BoxFuture};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+pub(crate) use adjutant_models::script::{Reply, call};
+
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+pub(crate) fn path(text: &str) -> AgentPath {
+    text.parse().unwrap()
+}
+
+pub(crate) fn count(count: u64) -> Option<NonZeroU64> {
+    NonZeroU64::new(count)
+}
+
+/// Calls `sub_agent`.
+pub(crate) fn sub(id: &str, prompt: &str) -> adjutant_models::script::Call {
+    call(id, "sub_agent", json!({ "prompt": prompt }))
+}
+
+/// Calls `agent_spawn`.
+pub(crate) fn spawn(id: &str, prompt: &str) -> adjutant_models::script::Call {
+    call(id, "agent_spawn", json!({ "prompt": prompt }))
+}
+
+/// A tree being set up.
+pub(crate) struct Plan {
+    script: Script,
+    mode: Mode,
+    rules: Rules,
+    depth: u8,
+    allowance: Allowance,
+    settings: Settings,
+    stay: Stay,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+/// A tree at work.
+pub(crate) struct Tree {
+    pub(crate) session: Session,
+    pub(crate) model: Arc<Scripted>,
+    pub(crate) seen: Vec<Arc<Event>>,
+    pub(crate) journal: Arc<dyn Journal>,
+    events: Events,
+}
+
+impl Plan {
+    pub(crate) fn new(script: Script) -> Self {
+        Self {
+            script,
+            mode: Mode::Auto,
+            rules: Rules::default(),
+            depth: 3,
+            allowance: Allowance::default(),
+            settings: Settings::default(),
+            stay: Stay::UntilDone,
+            tools: adjutant_tools::all(&DelegationSettings::default()),
+        }
+    }
+
+    pub(crate) fn mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    pub(crate) fn rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
+    pub(crate) fn depth(self, depth: u8) -> Self {
+        Self { depth, ..self }
+    }
+
+    pub(crate) fn allowance(self, allowance: Allowance) -> Self {
+        Self { allowance, ..self }
+    }
+
+    pub(crate) fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    pub(crate) fn staying(self) -> Self {
+        Self { stay: Stay::UntilTold, ..self }
+    }
+
+    pub(crate) fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Begins with nobody there.
+    pub(crate) async fn begin(self, task: &str) -> Tree {
+        self.begin_attended(task).await.0
+    }
+
+    /// Begins with somebody there.
+    #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
+    pub(crate) async fn begin_attended(self, task: &str) -> (Tree, Attendance) {
+        let model = Arc::new(Scripted::new(self.script));
+        let bus = Arc::new(LocalBus::default());
+        let journal = Arc::new(MemoryJournal::new(bus.clone()));
+        let parts = Parts {
+            models: Arc::new(Catalogue::new(Pace::Prompt).with("test", model.clone())),
+            tools: self.tools,
+            journal: journal.clone(),
+            bus,
+            settings: self.settings,
+        };
+        let session = Session::open(SessionId::from(uuid::Uuid::now_v7()), parts);
+        let workdir = std::env::current_dir().unwrap();
+        let grant = Grant::mint(Charter {
+            mode: self.mode,
+            rules: self.rules,
+            access: Access::Inherit,
+            scope: vec![workdir.clone()],
+            depth: self.depth,
+        });
+        let (model_name, system) = ("test".to_owned(), "be brief".into());
+        let (allowance, stay) = (self.allowance, self.stay);
+        let root = Root { model: model_name, system, grant, allowance, workdir, stay };
+        let (events, attendance) = (session.events(0), session.attend());
+        session.begin(root, task.to_owned()).await.unwrap();
+        (Tree { session, model, seen: Vec::new(), journal, events }, attendance)
+    }
+}
+
+impl Tree {
+    /// Follows the events up to one.
+    pub(crate) async fn until(&mut self, want: impl Fn(&Event) -> bool) -> Arc<Event> {
+        loop {
+            let next = timeout(PATIENCE, self.events.next()).await;
+            let Ok(Some(seen)) = next else { panic!("not seen; seen: {:#?}", self.seen) };
+            let Seen::Event(event) = seen.unwrap() else { continue };
+            self.seen.push(Arc::clone(&event));
+            if want(&event) {
+                return event;
+            }
+        }
+    }
+
+    /// Follows the events up to one of an agent.
+    pub(crate) async fn until_at(
+        &mut self,
+        at: &str,
+        want: impl Fn(&EventKind) -> bool,
+    ) -> Arc<Event> {
+        let at = path(at);
+        self.until(|event| event.path == at && want(&event.kind)).await
+    }
+
+    /// Follows the events up to the end.
+    pub(crate) async fn end(&mut self) -> Outcome {
+        self.until_at("root", |kind| matches!(kind, EventKind::Finished { .. })).await;
+        self.outcome("root")
+    }
+
+    /// Follows the events up to a question, and returns its name.
+    pub(crate) async fn question(&mut self, at: &str) -> QuestionId {
+        let event = self.until_at(at, |kind| matches!(kind, EventKind::Asked { .. })).await;
+        let EventKind::Asked { question, .. } = event.kind else { unreachable!() };
+        question
+    }
+
+    pub(crate) async fn answer(&self, at: &str, question: QuestionId, answer: Answer) {
+        self.send(at, Command::Answer { question, answer }).await;
+    }
+
+    pub(crate) async fn send(&self, at: &str, command: Command) {
+        self.session.send(&path(at), command).await.unwrap();
+    }
+
+    /// Returns an agent's events among those seen.
+    pub(crate) fn at(&self, at: &str) -> impl Iterator<Item = &EventKind> {
+        let at = path(at);
+        self.seen.iter().filter(move |event| event.path == at).map(|event| &event.kind)
+    }
+
+    fn finished(&self, at: &str) -> (Arc<Outcome>, Arc<Receipt>) {
+        let finished = self.at(at).find_map(|kind| match kind {
+            EventKind::Finished { outcome, receipt } => Some((outcome.clone(), receipt.clone())),
+            _ => None,
+        });
+        finished.unwrap_or_else(|| panic!("`{at}` has not finished: {:#?}", self.seen))
+    }
+
+    pub(crate) fn outcome(&self, at: &str) -> Outcome {
+        Outcome::clone(&self.finished(at).0)
+    }
+
+    pub(crate) fn receipt(&self, at: &str) -> Receipt {
+        Receipt::clone(&self.finished(at).1)
+    }
+
+    /// Returns the results an agent got from its calls.
+    pub(crate) fn results(&self, at: &str) -> Vec<String> {
+        let messages = self.at(at).filter_map(|kind| match kind {
+            EventKind::Said { message } => Some(message),
+            _ => None,
+        });
+        let results = messages.filter_map(|message| match &**message {
+            Message::Tools { results } => Some(results),
+            _ => None,
+        });
+        results.flatten().map(|result| result.text.clone()).collect()
+    }
+
+    /// Returns what an agent was told.
+    pub(crate) fn heard(&self, at: &str) -> Vec<String> {
+        let messages = self.at(at).filter_map(|kind| match kind {
+            EventKind::Said { message } => Some(message),
+            _ => None,
+        });
+        let heard = messages.filter(|message| matches!(***message, Message::User { .. }));
+        heard.map(|message| message.text()).collect()
+    }
+
+    /// Returns the position of the first event of an agent that fits.
+    pub(crate) fn position(&self, at: &str, want: impl Fn(&EventKind) -> bool) -> u64 {
+        let at = path(at);
+        let mut events = self.seen.iter();
+        events.find(|event| event.path == at && want(&event.kind)).unwrap().seq
+    }
+}
+
+pub(crate) fn is_finished(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Finished { .. })
+}
+
+pub(crate) fn is_started(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Started { .. })
+}
+
+type Act = dyn for<'a> Fn(&'a dyn Host) -> BoxFuture<'a, Result<String, ToolError>> + Send + Sync;
+
+/// A tool made of a function.
+pub(crate) struct Does {
+    spec: Arc<ToolSpec>,
+    act: Box<Act>,
+}
+
+impl Does {
+    pub(crate) fn new(
+        name: &str,
+        effect: Effect,
+        act: impl for<'a> Fn(&'a dyn Host) -> BoxFuture<'a, Result<String, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let (name, description) = (name.to_owned(), String::new());
+        let parameters = json!({ "type": "object" });
+        let spec = Arc::new(ToolSpec { name, description, parameters, effect });
+        Self { spec, act: Box::new(act) }
+    }
+}
+
+impl Tool for Does {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    fn summary(&self, _: &Value) -> String {
+        self.spec.name.clone()
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: Value,
+        host: &'a dyn Host,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        (self.act)(host)
+    }
+}
