@@ -1,6 +1,6 @@
 //! How an agent ended, and the facts of it.
 
-use std::{collections::BTreeSet, fmt, path::PathBuf};
+use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -89,13 +89,13 @@ impl fmt::Display for Ending {
 pub enum Fact {
     /// A file was read.
     Read {
-        /// Which.
-        path: PathBuf,
+        /// Which. A name that is not UTF-8 is written as well as it can be.
+        path: String,
     },
     /// A file was written or removed.
     Modified {
         /// Which.
-        path: PathBuf,
+        path: String,
     },
     /// A command ran.
     Ran {
@@ -123,10 +123,10 @@ pub struct Receipt {
     pub millis: u64,
     /// Files it read.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub read: BTreeSet<PathBuf>,
+    pub read: BTreeSet<String>,
     /// Files it changed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub modified: BTreeSet<PathBuf>,
+    pub modified: BTreeSet<String>,
     /// Commands it ran, with their exit codes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<(String, Option<i32>)>,

@@ -315,9 +315,11 @@ async fn wind_up(seat: &Seat, outcome: Outcome, receipt: Receipt) -> Report {
     let mut events: Vec<_> = withdrawn.map(|question| EventKind::Withdrawn { question }).collect();
     let (kept, facts) = (Arc::clone(&outcome), Arc::clone(&receipt));
     events.push(EventKind::Finished { outcome: kept, receipt: facts });
-    // The parent learns the outcome even if the journal cannot keep it; the journal's own
-    // failure stops whoever records next.
-    let _ = seat.record(events).await;
+    // Whoever waits learns the outcome even if the journal cannot keep it.
+    let recorded = seat.record(events).await;
+    if seat.path().depth() == 0 {
+        shared.lost.send_replace(recorded.err());
+    }
     Report { id: entry.identity.id, path: seat.path().clone(), outcome, receipt }
 }
 

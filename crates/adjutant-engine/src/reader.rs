@@ -16,6 +16,7 @@ use futures_util::{
     Stream, StreamExt as _,
     stream::{self, BoxStream},
 };
+use tokio::sync::watch;
 
 /// How many events are re-read at a time.
 const PAGE: usize = 256;
@@ -41,6 +42,7 @@ impl Events {
         bus: &dyn Bus,
         session: SessionId,
         after: Seq,
+        lost: Lost,
     ) -> Self {
         // Watching begins before the journal is read, so that nothing falls in between.
         let ring = bus.watch(session);
@@ -56,6 +58,7 @@ impl Events {
             missed: 0,
             next: None,
             dropped: 0,
+            lost,
             is_over: false,
         };
         let steps = stream::unfold(reader, |mut reader| async {
@@ -92,8 +95,13 @@ struct Reader {
     next: Option<Arc<Event>>,
     /// Fragments that went by.
     dropped: u64,
+    /// What kept the end out of the journal.
+    lost: Lost,
     is_over: bool,
 }
+
+/// Tells that the root is gone and what kept its end out of the journal.
+pub(crate) type Lost = watch::Receiver<Option<JournalError>>;
 
 impl Reader {
     async fn next(&mut self) -> Option<Result<Seen, JournalError>> {
@@ -117,11 +125,37 @@ impl Reader {
             }
             let next = match self.next.take() {
                 Some(event) => Some(Sight::Event(event)),
-                None => self.ring.next().await,
+                None => match self.wait().await {
+                    Ok(next) => next,
+                    Err(error) => {
+                        self.is_over = true;
+                        return Some(Err(error));
+                    }
+                },
             };
             if let Some(seen) = self.look(next?) {
                 return Some(Ok(seen));
             }
+        }
+    }
+
+    /// Waits for the ring. Errs when the root is gone and the journal could not keep
+    /// its end, since no event will tell.
+    async fn wait(&mut self) -> Result<Option<Sight>, JournalError> {
+        let Self { ring, lost, .. } = self;
+        let error = async {
+            let lost = lost.wait_for(Option::is_some).await.ok();
+            let lost = lost.and_then(|error| error.clone());
+            match lost {
+                Some(error) => error,
+                // The session is gone, so its end was kept.
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            next = ring.next() => Ok(next),
+            error = error => Err(error),
         }
     }
 

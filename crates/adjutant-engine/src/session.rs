@@ -14,7 +14,7 @@ use adjutant_core::{
     Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
 };
 use futures_util::StreamExt as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -87,6 +87,8 @@ pub(crate) struct Shared {
     /// Places for model calls, by provider.
     providers: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
     pub(crate) unanswered: AtomicBool,
+    /// What kept the root's end out of the journal.
+    pub(crate) lost: watch::Sender<Option<JournalError>>,
 }
 
 impl Shared {
@@ -143,6 +145,7 @@ impl Session {
             ops: semaphore(settings.max_concurrent_ops),
             providers: Mutex::default(),
             unanswered: AtomicBool::new(false),
+            lost: watch::Sender::new(None),
             settings,
         }))
     }
@@ -203,7 +206,8 @@ impl Session {
 
     /// Watches the whole tree: first what came after a position, then what comes.
     pub fn events(&self, after: Seq) -> Events {
-        Events::open(Arc::clone(&self.0.journal), &*self.0.bus, self.0.id, after)
+        let Shared { journal, bus, id, lost, .. } = &*self.0;
+        Events::open(Arc::clone(journal), &**bus, *id, after, lost.subscribe())
     }
 
     /// Says that somebody is there to answer, for as long as the result lives.

@@ -1,1 +1,57 @@
-fn main() {}
+//! Set-up, checks and benchmarks, as `cargo xtask …`.
+
+mod bench;
+mod measure;
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
+
+/// What a developer does besides building.
+#[derive(Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+enum Task {
+    /// Run every test of the workspace
+    Test,
+    /// Run what has to hold before a change lands: format, lints, tests
+    Check,
+    /// Measure the release build: cold start, a thousand children, the journal's price
+    Bench {
+        /// How often each case is run
+        #[arg(long, default_value_t = 10)]
+        runs: usize,
+    },
+    /// Run a command and print its cost as JSON
+    #[command(hide = true)]
+    Measure {
+        #[arg(trailing_var_arg = true)]
+        command: Vec<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    match Task::parse() {
+        Task::Test => test(),
+        Task::Check => check(),
+        Task::Bench { runs } => bench::run(runs),
+        Task::Measure { command } => measure::print(&command),
+    }
+}
+
+fn test() -> Result<()> {
+    cargo(&["test", "--workspace"])
+}
+
+fn check() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
+    test()
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo).args(arguments).status().context("cannot run cargo")?;
+    ensure!(status.success(), "`cargo {}` failed", arguments.join(" "));
+    Ok(())
+}

@@ -5,8 +5,7 @@ use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Charter, Command, Effect, Event, EventKind, Grant, Host,
-    Journal, Message, Mode, Outcome, QuestionId, Receipt, Rules, SessionId, Tool, ToolError,
-    ToolSpec,
+    Message, Mode, Outcome, QuestionId, Receipt, Rules, SessionId, Tool, ToolError, ToolSpec,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -55,7 +54,6 @@ pub(crate) struct Tree {
     pub(crate) session: Session,
     pub(crate) model: Arc<Scripted>,
     pub(crate) seen: Vec<Arc<Event>>,
-    pub(crate) journal: Arc<dyn Journal>,
     events: Events,
 }
 
@@ -117,7 +115,7 @@ impl Plan {
         let parts = Parts {
             models: Arc::new(Catalogue::new(Pace::Prompt).with("test", model.clone())),
             tools: self.tools,
-            journal: journal.clone(),
+            journal,
             bus,
             settings: self.settings,
         };
@@ -135,7 +133,7 @@ impl Plan {
         let root = Root { model: model_name, system, grant, allowance, workdir, stay };
         let (events, attendance) = (session.events(0), session.attend());
         session.begin(root, task.to_owned()).await.unwrap();
-        (Tree { session, model, seen: Vec::new(), journal, events }, attendance)
+        (Tree { session, model, seen: Vec::new(), events }, attendance)
     }
 }
 

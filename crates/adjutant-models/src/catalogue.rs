@@ -1,0 +1,97 @@
+//! Where models are found by name.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use adjutant_core::{Model, ModelError, Models, Trouble};
+
+use crate::{Pace, Rehearsal, Scripted, script::Severity};
+
+/// The models there are: `rehearsal`, `scripted/PATH`, and those that were
+/// [given](Catalogue::with).
+pub struct Catalogue {
+    rehearsal: Arc<Rehearsal>,
+    given: BTreeMap<String, Arc<dyn Model>>,
+    scripts: Mutex<BTreeMap<String, Arc<Scripted>>>,
+}
+
+/// The replies of a script that nobody got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// The model's full name.
+    pub model: Arc<str>,
+    /// What it means.
+    pub severity: Severity,
+    /// The replies.
+    pub replies: Vec<String>,
+}
+
+impl Catalogue {
+    /// Makes a catalogue whose rehearsal has this pace.
+    pub fn new(pace: Pace) -> Self {
+        let rehearsal = Arc::new(Rehearsal::new(pace));
+        Self { rehearsal, given: BTreeMap::new(), scripts: Mutex::default() }
+    }
+
+    /// Adds a model of your own. It comes before any other of that name.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, model: Arc<dyn Model>) -> Self {
+        self.given.insert(name.into(), model);
+        self
+    }
+
+    /// Returns what was left over of the scripts that were found here.
+    pub fn unused(&self) -> Vec<Unused> {
+        let scripts = self.scripts();
+        let unused = scripts.values().map(|script| Unused {
+            model: script.info().name.clone(),
+            severity: script.severity(),
+            replies: script.unused(),
+        });
+        unused.filter(|unused| !unused.replies.is_empty()).collect()
+    }
+
+    /// Returns the model of a script. It is read once, so that all agents that use it
+    /// share what was used of it.
+    fn script(&self, path: &str) -> Result<Arc<dyn Model>, ModelError> {
+        let mut scripts = self.scripts();
+        if let Some(script) = scripts.get(path) {
+            return Ok(Arc::clone(script) as Arc<dyn Model>);
+        }
+        let script = Scripted::open(Path::new(path))
+            .map_err(|bad| ModelError::new(Trouble::NotFound, bad.to_string()))?;
+        let script = Arc::new(script);
+        scripts.insert(path.to_owned(), Arc::clone(&script));
+        Ok(script)
+    }
+
+    fn unknown(&self, name: &str) -> ModelError {
+        let given = self.given.keys().map(|name| format!("`{name}`, ")).collect::<String>();
+        let message = format!(
+            "there is no model `{name}`; there are: {given}`rehearsal` (surveys the directory, \
+             needs no key) and `scripted/PATH` (replies from a TOML or JSON file)"
+        );
+        ModelError::new(Trouble::NotFound, message)
+    }
+
+    fn scripts(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Scripted>>> {
+        self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Models for Catalogue {
+    fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
+        if let Some(model) = self.given.get(name) {
+            return Ok(Arc::clone(model));
+        }
+        match name.split_once('/') {
+            Some(("scripted", path)) if !path.is_empty() => self.script(path),
+            Some(("rehearsal", "survey")) => Ok(Arc::clone(&self.rehearsal) as Arc<dyn Model>),
+            None if name == "rehearsal" => Ok(Arc::clone(&self.rehearsal) as Arc<dyn Model>),
+            _ => Err(self.unknown(name)),
+        }
+    }
+}

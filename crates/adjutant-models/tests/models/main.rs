@@ -1,0 +1,9 @@
+//! What can go wrong with models that need no network.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bad_scripts;
+mod finding;
+mod rehearsing;
+mod replies;
+mod support;

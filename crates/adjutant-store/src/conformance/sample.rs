@@ -1,0 +1,197 @@
+//! Events to check with.
+
+use std::{iter, num::NonZeroU64, sync::Arc};
+
+use adjutant_core::{
+    Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Clamp, Context, Delivery, Effect,
+    Event, EventKind, Fact, Image, Limits, Message, Mode, Native, Order, Outcome, Part, QuestionId,
+    Receipt, Rules, SessionId, ToolCall, ToolResult, Usage, When, Wish,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Text that is easily damaged on its way.
+const AWKWARD: &str = "\"quoted\" 'too' \\ \r\n\t🦀 e\u{301} \u{0} \u{1b}[0m \u{2028} \u{feff}";
+
+/// Returns one of the sessions of a check.
+pub(super) fn session(number: u128) -> SessionId {
+    Uuid::from_u128(number).into()
+}
+
+/// Makes an event that can be told from others.
+pub(super) fn named(name: &str) -> Event {
+    let (tool, summary) = ("read_file".to_owned(), name.to_owned());
+    Event {
+        seq: 0,
+        at: 1_700_000_000_000,
+        path: AgentPath::root(),
+        id: AgentId::from(Uuid::from_u128(1)),
+        call: None,
+        kind: EventKind::Called { call_id: "c1".into(), tool, summary },
+    }
+}
+
+/// Returns what a named event was named.
+pub(super) fn name_of(event: &Event) -> &str {
+    match &event.kind {
+        EventKind::Called { summary, .. } => summary,
+        other => panic!("an event that was not appended: {other:?}"),
+    }
+}
+
+/// Makes an event whose every field is out of the ordinary. Its position means nothing.
+pub(super) fn awkward(kind: EventKind) -> Event {
+    let path = AgentPath::root().child("scout", u32::MAX);
+    Event { seq: 12345, at: u64::MAX, path, call: Some(AWKWARD.into()), kind, ..named("") }
+}
+
+/// Returns one event of each kind that is kept.
+pub(super) fn kept_kinds() -> impl Iterator<Item = EventKind> {
+    iter::successors(Some(started()), next).filter(EventKind::is_kept)
+}
+
+/// Returns a sample of the kind that comes next. A new kind must find its place here.
+fn next(kind: &EventKind) -> Option<EventKind> {
+    let text = || AWKWARD.to_owned();
+    let question = QuestionId::from(Uuid::from_u128(u128::MAX));
+    Some(match kind {
+        EventKind::Started { .. } => EventKind::Said { message: Arc::new(message()) },
+        EventKind::Said { .. } => {
+            EventKind::Called { call_id: AWKWARD.into(), tool: text(), summary: text() }
+        }
+        EventKind::Called { .. } => {
+            EventKind::Asked { question, call_id: "c1".into(), ask: Arc::new(ask()) }
+        }
+        EventKind::Asked { .. } => {
+            EventKind::Answered { question, answer: Answer::Deny { reason: Some(text()) } }
+        }
+        EventKind::Answered { .. } => EventKind::Withdrawn { question },
+        EventKind::Withdrawn { .. } => {
+            EventKind::Spent { usage: usage(), micros: u64::MAX, estimated: true }
+        }
+        EventKind::Spent { .. } => {
+            EventKind::Retrying { attempt: u32::MAX, wait_ms: u64::MAX, reason: text() }
+        }
+        EventKind::Retrying { .. } => {
+            EventKind::Compacted { upto: usize::MAX, with: vec![Arc::new(results())] }
+        }
+        EventKind::Compacted { .. } => {
+            EventKind::Mailed { from: Some(AgentPath::root()), text: text(), when: When::Steer }
+        }
+        EventKind::Mailed { .. } => EventKind::Rested,
+        EventKind::Rested => finished(),
+        EventKind::Finished { .. } | EventKind::Saying { .. } | EventKind::Progressed { .. } => {
+            return None;
+        }
+    })
+}
+
+fn started() -> EventKind {
+    let pattern = || vec!["run_command(git *)".parse().unwrap()];
+    let authority = Wish {
+        mode: Some(Mode::Plan),
+        rules: Rules { allow: pattern(), ask: pattern(), deny: pattern() },
+        access: Access::AllowList { tools: [AWKWARD.to_owned()].into() },
+        scope: Some(AWKWARD.into()),
+        depth: Some(u8::MAX),
+    };
+    let most = Some(NonZeroU64::MAX);
+    let allowance =
+        Allowance { tokens: most, micros: most, millis: most, turns: most, calls: most };
+    let order = Order {
+        name: AWKWARD.to_owned(),
+        task: AWKWARD.to_owned(),
+        context: Context::Fork,
+        model: Some(AWKWARD.to_owned()),
+        instructions: Some(AWKWARD.to_owned()),
+        limits: Limits { authority, allowance },
+        delivery: Delivery::Pushed,
+    };
+    EventKind::Started {
+        order: Arc::new(order),
+        model: AWKWARD.into(),
+        mode: Mode::Dangerous,
+        tools: vec![AWKWARD.to_owned()],
+        clamped: vec![clamp()],
+        inherited: usize::MAX,
+    }
+}
+
+fn finished() -> EventKind {
+    let receipt = Receipt {
+        turns: u64::MAX,
+        calls: u64::MAX,
+        usage: usage(),
+        tokens: u64::MAX,
+        micros: u64::MAX,
+        millis: u64::MAX,
+        read: [AWKWARD.into()].into(),
+        modified: [AWKWARD.into()].into(),
+        commands: vec![(AWKWARD.to_owned(), Some(i32::MIN)), (String::new(), None)],
+        unfinished: vec![AgentPath::root().child("scout", 1)],
+        clamped: vec![clamp()],
+        uncontained: vec![AWKWARD.to_owned()],
+    };
+    let outcome = Outcome::failed(Cause::Stuck, AWKWARD, AWKWARD);
+    EventKind::Finished { outcome: Arc::new(outcome), receipt: Arc::new(receipt) }
+}
+
+fn message() -> Message {
+    let (text, native) = (AWKWARD.to_owned(), Some(native()));
+    Message::Assistant {
+        parts: vec![
+            Part::Text { text: text.clone(), native: native.clone() },
+            Part::Reasoning { text, native },
+            Part::Image(image()),
+            Part::Call(call()),
+        ],
+    }
+}
+
+fn results() -> Message {
+    let facts = vec![
+        Fact::Read { path: AWKWARD.into() },
+        Fact::Modified { path: AWKWARD.into() },
+        Fact::Ran { command: AWKWARD.to_owned(), code: None },
+    ];
+    let result =
+        ToolResult { images: vec![image()], facts, ..ToolResult::failure(AWKWARD.into(), AWKWARD) };
+    Message::Tools { results: vec![result] }
+}
+
+fn ask() -> Ask {
+    Ask::Permission { call: call(), effect: Effect::Reach, because: AWKWARD.to_owned() }
+}
+
+fn call() -> ToolCall {
+    let arguments = json!({
+        AWKWARD: [u64::MAX, i64::MIN, f64::MAX, 5e-324, 25.658075872638918, null, true],
+        "event": "a key that events have",
+        "deep": nested(),
+    });
+    ToolCall { id: AWKWARD.into(), name: AWKWARD.to_owned(), arguments, native: Some(native()) }
+}
+
+/// Nests a value as deep as a parser lets a model write it.
+fn nested() -> Value {
+    (0..126).fold(json!("core"), |inner, _| json!([inner]))
+}
+
+fn native() -> Native {
+    // Verbatim means that order, spaces, escapes and repeated keys stay.
+    let json = "{ \"b\":1e400 ,\"a\": \"\\u00e9\\u0000\",\"a\":18446744073709551616\n}";
+    Native { origin: AWKWARD.into(), json: json.into() }
+}
+
+fn image() -> Image {
+    Image { media_type: "image/png".to_owned(), data: "iVBORw0KGgo=".into() }
+}
+
+fn usage() -> Usage {
+    let most = u64::MAX;
+    Usage { input: most, output: most, cache_read: most, cache_write: most, reasoning: most }
+}
+
+fn clamp() -> Clamp {
+    Clamp { what: AWKWARD.to_owned(), asked: AWKWARD.to_owned(), given: AWKWARD.to_owned() }
+}

@@ -1,0 +1,155 @@
+//! A bus inside one process.
+
+use std::{
+    collections::HashMap,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use adjutant_core::{Address, AgentPath, Bus, Command, Event, Seq, SessionId, Sight, Unreachable};
+use futures_util::{
+    future::{BoxFuture, FutureExt},
+    stream::{self, BoxStream, StreamExt},
+};
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    mpsc,
+};
+
+/// How many commands wait for a listener before those who send wait too.
+const COMMANDS: usize = 1024;
+
+type Delivery = (AgentPath, Command);
+
+/// A bus inside one process.
+///
+/// Everyone who listens at an agent or above it gets the agent's commands, so two who
+/// listen at one address both do.
+pub struct LocalBus {
+    ring: NonZeroUsize,
+    // One lock for all: it is held for a few pointers' worth of work, and stamping and
+    // sending under it makes the order in the ring exact.
+    sessions: Mutex<HashMap<SessionId, Channel>>,
+}
+
+/// What is known of a session.
+#[derive(Default)]
+struct Channel {
+    last: Seq,
+    // There only while someone watches: a ring takes its whole room at once.
+    ring: Option<broadcast::Sender<Arc<Event>>>,
+    listeners: Vec<Listener>,
+}
+
+/// Someone who listens, until the other end of the queue is dropped.
+struct Listener {
+    at: AgentPath,
+    queue: mpsc::Sender<Delivery>,
+}
+
+impl LocalBus {
+    /// Makes a bus that holds the latest `ring` events of each watched session, rounded
+    /// up to a power of two, for those who are slow.
+    pub fn new(ring: NonZeroUsize) -> Self {
+        Self { ring, sessions: Mutex::default() }
+    }
+
+    fn with<T>(&self, session: SessionId, act: impl FnOnce(&mut Channel) -> T) -> T {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        act(sessions.entry(session).or_default())
+    }
+}
+
+impl Default for LocalBus {
+    fn default() -> Self {
+        const RING: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+        Self::new(RING)
+    }
+}
+
+impl Bus for LocalBus {
+    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Unreachable>> {
+        let queues = self.with(to.session, |channel| channel.above(&to.path));
+        async move {
+            let mut arrived = Err(Unreachable(to.path.clone()));
+            for queue in queues {
+                if queue.send((to.path.clone(), command.clone())).await.is_ok() {
+                    arrived = Ok(());
+                }
+            }
+            arrived
+        }
+        .boxed()
+    }
+
+    fn listen(&self, at: Address) -> BoxStream<'static, (AgentPath, Command)> {
+        let (queue, mut commands) = mpsc::channel(COMMANDS);
+        let listener = Listener { at: at.path, queue };
+        self.with(at.session, |channel| channel.admit(listener));
+        stream::poll_fn(move |context| commands.poll_recv(context)).boxed()
+    }
+
+    fn publish(&self, session: SessionId, event: Event) {
+        self.with(session, |channel| channel.publish(event));
+    }
+
+    fn watch(&self, session: SessionId) -> BoxStream<'static, Sight> {
+        let events = self.with(session, |channel| {
+            let ring = || broadcast::Sender::new(self.ring.get());
+            channel.ring.get_or_insert_with(ring).subscribe()
+        });
+        stream::unfold(events, |mut events| async {
+            let sight = match events.recv().await {
+                Ok(event) => Sight::Event(event),
+                Err(RecvError::Lagged(missed)) => Sight::Missed(missed),
+                Err(RecvError::Closed) => return None,
+            };
+            Some((sight, events))
+        })
+        .boxed()
+    }
+
+    fn is_watched(&self, session: SessionId) -> bool {
+        self.with(session, |channel| {
+            channel.ring.as_ref().is_some_and(|ring| ring.receiver_count() > 0)
+        })
+    }
+}
+
+impl Channel {
+    /// Adds someone who listens and forgets those who no longer do.
+    fn admit(&mut self, listener: Listener) {
+        self.listeners.retain(|listener| !listener.queue.is_closed());
+        self.listeners.push(listener);
+    }
+
+    /// Returns the queues of those who listen at an agent or above it.
+    fn above(&self, path: &AgentPath) -> Vec<mpsc::Sender<Delivery>> {
+        let above = self.listeners.iter().filter(|listener| path.is_within(&listener.at));
+        above.map(|listener| listener.queue.clone()).collect()
+    }
+
+    fn publish(&mut self, mut event: Event) {
+        if event.kind.is_kept() {
+            self.last = event.seq;
+        } else {
+            event.seq = self.last;
+        }
+        let Some(ring) = &self.ring else { return };
+        let nobody_watches = ring.send(Arc::new(event)).is_err();
+        if nobody_watches {
+            self.ring = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance;
+
+    #[tokio::test]
+    async fn conforms() {
+        conformance::bus(|| Arc::new(LocalBus::default())).await;
+    }
+}

@@ -1,0 +1,140 @@
+//! The file and its tables.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use adjutant_core::JournalError;
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+
+use super::Durability;
+
+/// How long another process may hold the file before we give up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long to wait between two tries, where SQLite does not do it for us.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What made each version of the tables from the one before. Only ever added to.
+const MIGRATIONS: &[&str] = &["
+    create table session (
+        key integer primary key,
+        id blob not null unique,
+        at integer not null
+    ) strict;
+    create table event (
+        session integer not null,
+        seq integer not null,
+        body text not null,
+        primary key (session, seq)
+    ) strict, without rowid;
+"];
+
+/// A file of events, open.
+pub(super) struct Database {
+    pub(super) path: PathBuf,
+    pub(super) connection: Connection,
+}
+
+/// Why a file was not opened.
+#[derive(Debug, thiserror::Error)]
+enum Unopened {
+    #[error("its directory cannot be made: {0}")]
+    Directory(#[from] io::Error),
+    #[error(
+        "it is of version {found}, and this program knows versions up to {}: use a newer program \
+         or another file",
+        MIGRATIONS.len()
+    )]
+    Version { found: i64 },
+    #[error("it cannot have a write-ahead log there: use a file on a local disk")]
+    NoLog,
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+impl Database {
+    /// Opens a file, or makes it and its directory.
+    pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, JournalError> {
+        let connection = open(path, durability)
+            .map_err(|why| JournalError(format!("cannot open `{}`: {why}", path.display())))?;
+        Ok(Self { path: path.to_owned(), connection })
+    }
+}
+
+fn open(path: &Path, durability: Durability) -> Result<Connection, Unopened> {
+    if let Some(directory) = path.parent() {
+        make_private(directory)?;
+    }
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    migrate(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)?;
+    use_log(&connection)?;
+    let synchronous = match durability {
+        Durability::Process => "normal",
+        Durability::Power => "full",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    Ok(connection)
+}
+
+/// Turns the write-ahead log on. When several open a new file at once, SQLite does not
+/// wait here by itself.
+fn use_log(connection: &Connection) -> Result<(), Unopened> {
+    let start = Instant::now();
+    loop {
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(_) => return Err(Unopened::NoLog),
+            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
+/// Makes a directory that only its owner can look into.
+fn make_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
+fn migrate(transaction: Transaction<'_>) -> Result<(), Unopened> {
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let known = usize::try_from(found).ok().and_then(|found| MIGRATIONS.get(found..));
+    let steps = known.ok_or(Unopened::Version { found })?;
+    if steps.is_empty() {
+        return Ok(());
+    }
+    for step in steps {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    Ok(transaction.commit()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_is_waited_for_as_often_as_was_asked() {
+        let directory = tempfile::tempdir().unwrap();
+        for (durability, expected) in [(Durability::Process, 1), (Durability::Power, 2)] {
+            let connection = open(&directory.path().join("journal.db"), durability).unwrap();
+            let synchronous: i64 =
+                connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
+            assert_eq!(synchronous, expected, "{durability:?}");
+        }
+    }
+}

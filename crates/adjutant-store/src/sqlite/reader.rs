@@ -1,0 +1,86 @@
+//! The one who looks things up.
+
+use std::sync::{Arc, mpsc::Receiver};
+
+use adjutant_core::{Event, JournalError, Seq, SessionEntry, SessionId};
+use rusqlite::{Connection, Row, params};
+use serde::Deserialize;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::database::Database;
+
+const PAGE: &str = "select seq, body from event
+    where session = (select key from session where id = ?1) and seq > ?2
+    order by seq limit ?3";
+// Positions have no gaps, so the last one is the count.
+const SESSIONS: &str = "select id, at, (select max(seq) from event where session = key)
+    from session order by at desc, id desc";
+
+/// Something to look up, and the way to answer.
+pub(super) type Question = Box<dyn FnOnce(&Result<Database, JournalError>) + Send>;
+
+/// Makes a question of what is to be looked up.
+pub(super) fn question<T: Send + 'static>(
+    look: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    reply: oneshot::Sender<Result<T, JournalError>>,
+) -> Question {
+    Box::new(move |database| {
+        let answer = database.as_ref().map_err(Clone::clone).and_then(|database| {
+            let Database { path, connection } = database;
+            let failure = |error| format!("cannot read `{}`: {error}", path.display());
+            look(connection).map_err(|error| JournalError(failure(error)))
+        });
+        drop(reply.send(answer));
+    })
+}
+
+/// Answers until nobody can ask any more. The file is not opened for nothing.
+pub(super) fn run(
+    open: impl FnOnce() -> Result<Database, JournalError>,
+    questions: &Receiver<Question>,
+) {
+    let Ok(first) = questions.recv() else { return };
+    let database = open();
+    first(&database);
+    questions.iter().for_each(|question| question(&database));
+}
+
+/// Returns up to `limit` events after a position.
+pub(super) fn page(
+    connection: &Connection,
+    session: SessionId,
+    after: Seq,
+    limit: usize,
+) -> rusqlite::Result<Vec<Arc<Event>>> {
+    let id = Uuid::from(session).into_bytes();
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    connection.prepare_cached(PAGE)?.query_map(params![id, after, limit], event)?.collect()
+}
+
+/// Returns all sessions, the newest first.
+pub(super) fn sessions(connection: &Connection) -> rusqlite::Result<Vec<SessionEntry>> {
+    connection.prepare_cached(SESSIONS)?.query_map([], entry)?.collect()
+}
+
+fn event(row: &Row<'_>) -> rusqlite::Result<Arc<Event>> {
+    let seq: i64 = row.get(0)?;
+    let mut body = serde_json::Deserializer::from_slice(row.get_ref(1)?.as_bytes()?);
+    // What was deep enough to be written must be readable again.
+    body.disable_recursion_limit();
+    let mut event = Event::deserialize(&mut body).map_err(|error| unreadable(seq, &error))?;
+    event.seq = seq.unsigned_abs();
+    Ok(Arc::new(event))
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<SessionEntry> {
+    let id = SessionId::from(Uuid::from_bytes(row.get(0)?));
+    let (at, events): (i64, i64) = (row.get(1)?, row.get(2)?);
+    Ok(SessionEntry { id, at: at.unsigned_abs(), events: events.unsigned_abs() })
+}
+
+fn unreadable(seq: i64, error: &serde_json::Error) -> rusqlite::Error {
+    let what = format!("event {seq} is not understood: {error}");
+    rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, what.into())
+}

@@ -1,0 +1,39 @@
+//! Progress as a log, a line for each thing worth one.
+
+use std::io::{self, Write};
+
+use adjutant_core::Tree;
+use adjutant_engine::Seen;
+
+use crate::{Ended, Output, View, transcript};
+
+/// Writes a log while agents work, and the answer at the end.
+pub struct Plain {
+    log: Box<dyn Write + Send>,
+    answer: Output,
+}
+
+impl Plain {
+    /// Writes progress to `log`, usually the standard error.
+    pub fn new(log: Box<dyn Write + Send>, answer: Output) -> Self {
+        Self { log, answer }
+    }
+
+    /// Writes the answer and no progress.
+    pub fn quiet(answer: Output) -> Self {
+        Self::new(Box::new(io::sink()), answer)
+    }
+}
+
+impl View for Plain {
+    fn show(&mut self, _: &Tree, seen: &Seen) -> io::Result<()> {
+        let Seen::Event(event) = seen else { return Ok(()) };
+        let Some(line) = transcript::line(event) else { return Ok(()) };
+        writeln!(self.log, "{line}")?;
+        self.log.flush()
+    }
+
+    fn end(&mut self, ended: &Ended) -> io::Result<()> {
+        self.answer.write(&ended.outcome)
+    }
+}

@@ -1,0 +1,100 @@
+//! Reading what a person typed.
+
+use adjutant_core::{Answer, Ask};
+
+/// Reads an answer, or returns what to say before asking again.
+pub(crate) fn read(ask: &Ask, line: &str) -> Result<Answer, String> {
+    let line = line.trim();
+    if line.is_empty() {
+        return Err(String::new());
+    }
+    match ask {
+        Ask::Question { choices, .. } => words(choices, line),
+        Ask::Permission { .. } => verdict(line),
+    }
+}
+
+fn words(choices: &[String], line: &str) -> Result<Answer, String> {
+    let number: Option<usize> = line.parse().ok();
+    let chosen = number.and_then(|number| choices.get(number.checked_sub(1)?));
+    let is_text = choices.is_empty() || number.is_none() || choices.iter().any(|it| it == line);
+    match chosen {
+        Some(choice) => Ok(Answer::Words { text: choice.clone() }),
+        None if is_text => Ok(Answer::Words { text: line.to_owned() }),
+        None => Err(format!("there are choices 1 to {}; or answer in words\n", choices.len())),
+    }
+}
+
+fn verdict(line: &str) -> Result<Answer, String> {
+    let end = line.find(|c: char| !c.is_alphanumeric()).unwrap_or(line.len());
+    let (word, rest) = line.split_at(end);
+    let rest = rest.trim_start_matches([' ', ',', ':']);
+    match word.to_lowercase().as_str() {
+        "y" | "yes" if rest.is_empty() => Ok(Answer::Allow),
+        "n" | "no" => Ok(Answer::Deny { reason: (!rest.is_empty()).then(|| rest.to_owned()) }),
+        _ => Err("answer y or n\n".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn answer(line: &str) -> Result<Answer, String> {
+        let choices = ["euro".to_owned(), "dollar".to_owned(), "8080".to_owned()];
+        read(&Ask::Question { prompt: "which?".into(), choices: choices.into() }, line)
+    }
+
+    fn words(text: &str) -> Result<Answer, String> {
+        Ok(Answer::Words { text: text.to_owned() })
+    }
+
+    fn denied(reason: Option<&str>) -> Result<Answer, String> {
+        Ok(Answer::Deny { reason: reason.map(str::to_owned) })
+    }
+
+    #[test]
+    fn a_number_chooses_and_anything_else_is_free_text() {
+        assert_eq!(answer("2"), words("dollar"));
+        assert_eq!(answer(" yen, please \n"), words("yen, please"));
+        assert_eq!(answer("8080"), words("8080"));
+    }
+
+    #[test]
+    fn a_number_that_is_no_choice_is_asked_for_again() {
+        assert!(answer("0").unwrap_err().contains("1 to 3"));
+        assert!(answer("4").unwrap_err().contains("1 to 3"));
+    }
+
+    #[test]
+    fn without_choices_a_number_is_an_answer() {
+        let ask = Ask::Question { prompt: "how many?".into(), choices: Vec::new() };
+        assert_eq!(read(&ask, "4"), words("4"));
+    }
+
+    #[test]
+    fn an_empty_line_is_no_answer() {
+        assert!(answer("  \n").is_err());
+        assert!(read(&fixture::permission(), "").is_err());
+    }
+
+    #[test]
+    fn only_a_plain_yes_is_a_yes() {
+        let read = |line| read(&fixture::permission(), line);
+        assert_eq!(read("y"), Ok(Answer::Allow));
+        assert_eq!(read("Yes"), Ok(Answer::Allow));
+        for line in ["yes but not now", "maybe", "yolo", "1", "nothing", "ok"] {
+            assert!(read(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_no_may_come_with_a_reason() {
+        let read = |line| read(&fixture::permission(), line);
+        assert_eq!(read("n"), denied(None));
+        assert_eq!(read("NO"), denied(None));
+        assert_eq!(read("n because it is late"), denied(Some("because it is late")));
+        assert_eq!(read("no, ask me first"), denied(Some("ask me first")));
+    }
+}

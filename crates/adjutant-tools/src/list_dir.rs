@@ -1,0 +1,98 @@
+//! `list_dir`: what is in a directory.
+
+use std::{fs, path::Path};
+
+use adjutant_core::{Effect, Host, ToolError, Touch};
+use ignore::DirEntry;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    blocking,
+    listing::Listing,
+    place::Place,
+    typed::TypedTool,
+    walk::{self, Hidden},
+};
+
+pub(crate) struct ListDir;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The directory (default: the working directory).
+    path: Option<String>,
+    /// Whether to list everything below it too, but for `.git` and what .gitignore names
+    /// (default: false).
+    recursive: Option<bool>,
+}
+
+impl Args {
+    fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
+    }
+}
+
+impl TypedTool for ListDir {
+    type Args = Args;
+    const NAME: &'static str = "list_dir";
+    const EFFECT: Effect = Effect::Read;
+
+    fn description(&self) -> String {
+        "Lists a directory, sorted: directories end in `/`, files have their size. To look \
+         for files by name use find_files."
+            .into()
+    }
+
+    fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
+        Place::find(args.path(), workdir).read()
+    }
+
+    fn summary(&self, args: &Args) -> String {
+        args.path().to_owned()
+    }
+
+    async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
+        let place = Place::find(args.path(), host.workdir());
+        let token = host.token().clone();
+        blocking::run(move || list(&place, args.recursive.unwrap_or(false), &token)).await
+    }
+}
+
+fn list(place: &Place, recursive: bool, token: &CancellationToken) -> Result<String, ToolError> {
+    if !place.metadata()?.is_dir() {
+        let name = place.name(&place.real);
+        return Err(ToolError(format!("`{name}` is not a directory: use read_file")));
+    }
+    let (walk, narrower) = if recursive {
+        (walk::below(&place.real, Hidden::Shown), "list a directory further down")
+    } else {
+        (walk::entries(&place.real), "use find_files with a pattern")
+    };
+    let mut listing = Listing::default();
+    for entry in walk {
+        blocking::check(token)?;
+        match entry {
+            Ok(entry) if entry.depth() == 0 => {}
+            Ok(entry) => listing.push(|| describe(&entry, &place.real)),
+            Err(error) => listing.troubles.push(&error),
+        }
+    }
+    Ok(listing.render("[the directory is empty]", narrower))
+}
+
+fn describe(entry: &DirEntry, root: &Path) -> String {
+    let name = entry.path().strip_prefix(root).unwrap_or(entry.path()).display();
+    match entry.file_type() {
+        Some(kind) if kind.is_dir() => format!("{name}/"),
+        Some(kind) if kind.is_symlink() => match fs::read_link(entry.path()) {
+            Ok(target) => format!("{name} -> {}", target.display()),
+            Err(error) => format!("{name} -> [{error}]"),
+        },
+        _ => match entry.metadata() {
+            Ok(metadata) => format!("{name} ({} bytes)", metadata.len()),
+            Err(error) => format!("{name} [{error}]"),
+        },
+    }
+}

@@ -1,0 +1,156 @@
+//! Where a path really leads.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use adjutant_core::{Effect, Target, ToolError, Touch};
+
+/// As many links as Linux follows in one path.
+const MOST_LINKS: usize = 40;
+
+/// A file or directory a model named.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Where it really is: absolute, no link and no `..` in it.
+    pub(crate) real: PathBuf,
+    given: PathBuf,
+}
+
+impl Place {
+    /// Finds the place that `given` means. It need not exist.
+    pub(crate) fn find(given: &str, workdir: &Path) -> Self {
+        Self { real: resolve(&workdir.join(given)), given: given.into() }
+    }
+
+    /// Returns what reading it touches.
+    pub(crate) fn read(&self) -> Vec<Touch> {
+        vec![Touch { effect: Effect::Read, target: Target::Path(self.real.clone()) }]
+    }
+
+    /// Returns its metadata, or an error that names the place.
+    pub(crate) fn metadata(&self) -> Result<fs::Metadata, ToolError> {
+        fs::metadata(&self.real).map_err(|error| self.error(&error))
+    }
+
+    /// Says what went wrong here.
+    pub(crate) fn error(&self, error: &std::io::Error) -> ToolError {
+        ToolError(format!("`{}`: {error}", self.given.display()))
+    }
+
+    /// Returns how the model would name a path below this place, or the place itself.
+    pub(crate) fn name(&self, real: &Path) -> String {
+        let given = self.given.strip_prefix(".").unwrap_or(&self.given);
+        match real.strip_prefix(&self.real) {
+            Ok(rest) if rest.as_os_str().is_empty() => given.display().to_string(),
+            Ok(rest) => given.join(rest).display().to_string(),
+            Err(_) => real.display().to_string(),
+        }
+    }
+}
+
+/// Follows a path link by link, as the system would, and past the point where nothing
+/// exists any more. A dangling link leads to where its target would be made.
+fn resolve(path: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    let mut ahead = parts(path);
+    let mut links = 0;
+    while let Some(part) = ahead.pop() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        // An absolute target starts with `/`, which replaces everything before it.
+        real.push(part);
+        if links < MOST_LINKS
+            && let Ok(target) = fs::read_link(&real)
+        {
+            links += 1;
+            real.pop();
+            ahead.extend(parts(&target));
+        }
+    }
+    real
+}
+
+/// Returns the parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|part| part.as_os_str().to_owned()).filter(|p| p != ".").collect()
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Ground {
+        _keep: tempfile::TempDir,
+        work: PathBuf,
+        outside: PathBuf,
+    }
+
+    fn ground() -> Ground {
+        let keep = tempfile::tempdir().unwrap();
+        let top = keep.path().canonicalize().unwrap();
+        let (work, outside) = (top.join("work"), top.join("outside"));
+        fs::create_dir_all(work.join("sub")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("secret"), "x").unwrap();
+        Ground { _keep: keep, work, outside }
+    }
+
+    #[test]
+    fn a_link_leads_to_where_it_points() {
+        let Ground { work, outside, .. } = &ground();
+        symlink(outside, work.join("sub/absolute")).unwrap();
+        symlink("../../outside/secret", work.join("sub/relative")).unwrap();
+        symlink("sub/absolute", work.join("twice")).unwrap();
+        let secret = outside.join("secret");
+        for given in ["sub/absolute/secret", "sub/relative", "twice/secret", "./twice//./secret"] {
+            assert_eq!(Place::find(given, work).real, secret, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_placed_below_what_does() {
+        let Ground { work, outside, .. } = &ground();
+        symlink(outside, work.join("link")).unwrap();
+        symlink(outside.join("new"), work.join("dangling")).unwrap();
+        let cases = [
+            ("sub/new/file", work.join("sub/new/file")),
+            ("link/new/file", outside.join("new/file")),
+            ("dangling/file", outside.join("new/file")),
+            ("missing/../link/x", outside.join("x")),
+            ("missing/../../outside/secret", outside.join("secret")),
+            ("link/../work", work.clone()),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(Place::find(given, work).real, expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_circle_of_links_ends() {
+        let Ground { work, .. } = &ground();
+        symlink("b", work.join("a")).unwrap();
+        symlink("a", work.join("b")).unwrap();
+        assert!(Place::find("a/x", work).real.starts_with(work));
+    }
+
+    #[test]
+    fn names_are_given_back_as_the_model_would_write_them() {
+        let Ground { work, .. } = &ground();
+        let name = |given: &str, below: &str| {
+            let place = Place::find(given, work);
+            place.name(&place.real.join(below))
+        };
+        assert_eq!(name(".", "a/b"), "a/b");
+        assert_eq!(name("sub", "b"), "sub/b");
+        assert_eq!(name("./sub/", "b"), "sub/b");
+        assert_eq!(Place::find("sub", work).name(&work.join("sub")), "sub");
+    }
+}

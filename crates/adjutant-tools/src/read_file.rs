@@ -1,0 +1,263 @@
+//! `read_file`: the lines of a file.
+
+use std::{
+    fmt::Write,
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    num::NonZeroU64,
+    path::Path,
+};
+
+use adjutant_core::{Effect, Fact, Host, ToolError, Touch};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    blocking::{self, Stoppable},
+    place::Place,
+    typed::TypedTool,
+};
+
+/// How many lines are shown unless the call says otherwise.
+const USUAL_LINES: u64 = 2000;
+/// About the most bytes shown.
+const MOST_BYTES: usize = 256 * 1024;
+/// The most characters shown of one line.
+const MOST_CHARS: usize = 2000;
+/// How far a file is looked at to tell whether it is text.
+const PROBE_BYTES: usize = 8 * 1024;
+
+pub(crate) struct ReadFile;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The file.
+    path: String,
+    /// The number of the first line to read (default: 1).
+    offset: Option<NonZeroU64>,
+    /// How many lines to read (default: 2000).
+    limit: Option<NonZeroU64>,
+}
+
+impl TypedTool for ReadFile {
+    type Args = Args;
+    const NAME: &'static str = "read_file";
+    const EFFECT: Effect = Effect::Read;
+
+    fn description(&self) -> String {
+        "Reads a text file. Each line comes after its number and a tab. If there is more than \
+         is shown, a note at the end says at which `offset` to go on."
+            .into()
+    }
+
+    fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
+        Place::find(&args.path, workdir).read()
+    }
+
+    fn summary(&self, args: &Args) -> String {
+        match args.offset {
+            Some(offset) => format!("{} from line {offset}", args.path),
+            None => args.path.clone(),
+        }
+    }
+
+    async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
+        let place = Place::find(&args.path, host.workdir());
+        let (path, token) = (place.real.clone(), host.token().clone());
+        let first = args.offset.map_or(1, NonZeroU64::get);
+        let limit = args.limit.map_or(USUAL_LINES, NonZeroU64::get);
+        let text = blocking::run(move || {
+            let mut reader = open(&place, token)?;
+            read(&mut reader, first, limit).map_err(|error| place.error(&error))
+        });
+        let text = text.await?;
+        host.note(Fact::Read { path: path.display().to_string() });
+        Ok(text)
+    }
+}
+
+/// Opens a file that is text, as far as its beginning tells.
+fn open(place: &Place, token: CancellationToken) -> Result<impl BufRead + use<>, ToolError> {
+    let refuse = |why: &str| ToolError(format!("`{}` {why}", place.name(&place.real)));
+    let metadata = place.metadata()?;
+    if metadata.is_dir() {
+        return Err(refuse("is a directory: use list_dir"));
+    }
+    // Anything else, such as a pipe, might never end or never begin.
+    if !metadata.is_file() {
+        return Err(refuse("is not a regular file"));
+    }
+    let fail = |error| place.error(&error);
+    let reader = Stoppable { reader: File::open(&place.real).map_err(fail)?, token };
+    let mut reader = BufReader::with_capacity(64 * 1024, reader);
+    let beginning = reader.fill_buf().map_err(fail)?;
+    if beginning.iter().take(PROBE_BYTES).any(|byte| *byte == 0) {
+        return Err(refuse("is a binary file: its bytes are not shown"));
+    }
+    Ok(reader)
+}
+
+/// Reads lines `first` and up to `limit - 1` after it, holding no more than what is shown.
+fn read(reader: &mut impl BufRead, first: u64, limit: u64) -> io::Result<String> {
+    let skipped = skip(reader, first - 1)?;
+    if first > 1 && reader.fill_buf()?.is_empty() {
+        let why = format!("there is no line {first}: the file has {skipped} lines");
+        return Err(io::Error::other(why));
+    }
+    let mut page = Page::default();
+    let mut next = first;
+    while next - first < limit && page.text.len() < MOST_BYTES {
+        let Some(line) = Line::read(reader)? else { break };
+        page.push(next, &line);
+        next += 1;
+    }
+    let is_more = !reader.fill_buf()?.is_empty();
+    Ok(page.finish(is_more.then_some(next)))
+}
+
+/// Skips lines and returns how many there were.
+fn skip(reader: &mut impl BufRead, lines: u64) -> io::Result<u64> {
+    for skipped in 0..lines {
+        if reader.skip_until(b'\n')? == 0 {
+            return Ok(skipped);
+        }
+    }
+    Ok(lines)
+}
+
+/// One line, without its end.
+struct Line {
+    text: String,
+    is_cut: bool,
+    is_crlf: bool,
+    is_lossy: bool,
+}
+
+impl Line {
+    fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
+        // Room for the longest characters and the line's end.
+        let room = MOST_CHARS * 4 + 2;
+        let mut bytes = Vec::new();
+        if reader.take(room as u64).read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(None);
+        }
+        let rest = if bytes.ends_with(b"\n") { 0 } else { reader.skip_until(b'\n')? };
+        let is_crlf = bytes.ends_with(b"\r\n");
+        let end = if is_crlf { 2 } else { usize::from(bytes.ends_with(b"\n")) };
+        bytes.truncate(bytes.len() - end);
+        let is_lossy = match str::from_utf8(&bytes) {
+            Ok(_) => false,
+            // The cut itself may have split the last character.
+            Err(error) => error.error_len().is_some() || rest == 0,
+        };
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        let cut = text.char_indices().nth(MOST_CHARS).map(|(cut, _)| cut);
+        text.truncate(cut.unwrap_or(text.len()));
+        Ok(Some(Self { text, is_cut: cut.is_some(), is_crlf, is_lossy }))
+    }
+}
+
+/// What is shown of a file.
+#[derive(Default)]
+struct Page {
+    text: String,
+    has_crlf: bool,
+    has_lossy: bool,
+}
+
+impl Page {
+    fn push(&mut self, number: u64, line: &Line) {
+        let _ = write!(self.text, "{number:>6}\t{}", line.text);
+        let note = if line.is_cut { " [the rest of the line is left out]" } else { "" };
+        let _ = writeln!(self.text, "{note}");
+        self.has_crlf |= line.is_crlf;
+        self.has_lossy |= line.is_lossy;
+    }
+
+    fn finish(self, next: Option<u64>) -> String {
+        let mut text = self.text;
+        if text.is_empty() {
+            text.push_str("[the file is empty]\n");
+        }
+        if self.has_crlf {
+            text.push_str("[lines end in CRLF]\n");
+        }
+        if self.has_lossy {
+            text.push_str("[bytes that are not UTF-8 are shown as \u{FFFD}]\n");
+        }
+        if let Some(next) = next {
+            let _ = writeln!(text, "[more lines left out: go on with offset {next}]");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(bytes: &[u8], first: u64, limit: u64) -> Result<String, String> {
+        read(&mut &bytes[..], first, limit).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_last_line_needs_no_end() {
+        assert_eq!(page(b"a\nb", 1, 9).unwrap(), "     1\ta\n     2\tb\n");
+        assert_eq!(page(b"a\nb\n", 1, 9), page(b"a\nb", 1, 9));
+        assert_eq!(page(b"a\n\n", 2, 9).unwrap(), "     2\t\n");
+    }
+
+    #[test]
+    fn what_is_left_out_is_said_with_the_next_offset() {
+        let first = page(b"a\nb\nc\n", 1, 2).unwrap();
+        assert_eq!(first, "     1\ta\n     2\tb\n[more lines left out: go on with offset 3]\n");
+        assert_eq!(page(b"a\nb\nc\n", 3, 2).unwrap(), "     3\tc\n");
+    }
+
+    #[test]
+    fn an_offset_past_the_end_tells_how_many_lines_there_are() {
+        let error = "there is no line 4: the file has 3 lines";
+        assert_eq!(page(b"a\nb\nc\n", 4, 1).unwrap_err(), error);
+        assert_eq!(page(b"a\nb\nc", 4, 1).unwrap_err(), error);
+        assert!(page(b"", 2, 1).unwrap_err().ends_with("has 0 lines"));
+        assert_eq!(page(b"", 1, 1).unwrap(), "[the file is empty]\n");
+    }
+
+    #[test]
+    fn carriage_returns_are_not_shown_but_mentioned() {
+        assert_eq!(page(b"a\r\nb\r\n", 1, 1).unwrap().lines().next(), Some("     1\ta"));
+        assert!(page(b"a\r\n", 1, 1).unwrap().ends_with("[lines end in CRLF]\n"));
+        assert!(!page(b"a\rb\n", 1, 1).unwrap().contains("CRLF"));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        for character in ["é", "😀", "a"] {
+            let whole = character.repeat(MOST_CHARS);
+            assert_eq!(page(whole.as_bytes(), 1, 1).unwrap(), format!("     1\t{whole}\n"));
+            let long = format!("x{}\nnext\n", character.repeat(MOST_CHARS * 9));
+            let shown = page(long.as_bytes(), 1, 2).unwrap();
+            let beginning = character.repeat(MOST_CHARS - 1);
+            let cut =
+                format!("     1\tx{beginning} [the rest of the line is left out]\n     2\tnext\n");
+            assert_eq!(shown, cut);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_mentioned() {
+        assert!(page(b"a\xffb\n", 1, 1).unwrap().contains("not UTF-8"));
+        assert!(!page("a\u{FFFD}b\n".as_bytes(), 1, 1).unwrap().contains("not UTF-8"));
+    }
+
+    #[test]
+    fn many_bytes_end_a_page_before_its_limit() {
+        let file = format!("{}\n", "y".repeat(1000)).repeat(1000);
+        let shown = page(file.as_bytes(), 1, 1000).unwrap();
+        assert!(shown.len() < MOST_BYTES + 2 * 1000);
+        let next = shown.lines().filter(|line| line.ends_with("yyy")).count() + 1;
+        assert!(shown.ends_with(&format!("go on with offset {next}]\n")));
+    }
+}

@@ -1,0 +1,265 @@
+//! `search_files`: lines by what they say.
+
+use std::{
+    fmt::Write,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use adjutant_core::{Effect, Fact, Host, ToolError, Touch};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use ignore::DirEntry;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    blocking::{self, Stoppable},
+    brief,
+    glob::Glob,
+    listing::Troubles,
+    place::Place,
+    typed::TypedTool,
+    walk::{self, Hidden},
+};
+
+/// The most matches shown.
+const MOST_MATCHES: usize = 200;
+/// About the most bytes shown.
+const MOST_BYTES: usize = 64 * 1024;
+/// The most bytes shown of one line.
+const MOST_LINE_BYTES: usize = 500;
+/// The longest line that is searched.
+const MOST_HEAP: usize = 16 * 1024 * 1024;
+
+pub(crate) struct SearchFiles;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// A regular expression, matched against each line.
+    pattern: String,
+    /// The directory or file to search (default: the working directory).
+    path: Option<String>,
+    /// Only files that match this glob, such as `*.rs` or `src/**/*.ts`.
+    glob: Option<String>,
+    /// How many lines to show before and after each match (default: 0).
+    context: Option<usize>,
+    /// Whether upper and lower case are the same (default: false).
+    case_insensitive: Option<bool>,
+}
+
+impl Args {
+    fn path(&self) -> &str {
+        self.path.as_deref().unwrap_or(".")
+    }
+}
+
+impl TypedTool for SearchFiles {
+    type Args = Args;
+    const NAME: &'static str = "search_files";
+    const EFFECT: Effect = Effect::Read;
+
+    fn description(&self) -> String {
+        "Searches the text of files with a regular expression and returns `path:line: text`, \
+         grouped by file (lines of context have `-` for `:`). Binary files and what .gitignore \
+         names are left out, and so are hidden files unless `path` or `glob` names them."
+            .into()
+    }
+
+    fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
+        Place::find(args.path(), workdir).read()
+    }
+
+    fn summary(&self, args: &Args) -> String {
+        format!("{} in {}", args.pattern, args.path())
+    }
+
+    async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
+        let place = Place::find(args.path(), host.workdir());
+        let token = host.token().clone();
+        let found = blocking::run(move || Search::new(place, &args, token)?.run()).await?;
+        for path in &found.files {
+            host.note(Fact::Read { path: path.display().to_string() });
+        }
+        Ok(found.render())
+    }
+}
+
+struct Search {
+    place: Place,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    glob: Option<Glob>,
+    token: CancellationToken,
+}
+
+impl Search {
+    fn new(place: Place, args: &Args, token: CancellationToken) -> Result<Self, ToolError> {
+        let Args { pattern, glob, context, case_insensitive, .. } = args;
+        let matcher = RegexMatcherBuilder::new()
+            .case_insensitive(case_insensitive.unwrap_or(false))
+            // `^` and `$` are the ends of a line, before `\r\n` too.
+            .multi_line(true)
+            .crlf(true)
+            .line_terminator(Some(b'\n'))
+            .build(pattern)
+            .map_err(|error| ToolError(format!("`pattern` cannot be used: {error}")))?;
+        let context = context.unwrap_or(0);
+        let searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MOST_HEAP))
+            .before_context(context)
+            .after_context(context)
+            .build();
+        let glob = glob.as_deref().map(Glob::new).transpose()?;
+        Ok(Self { place, matcher, searcher, glob, token })
+    }
+
+    fn run(mut self) -> Result<Found, ToolError> {
+        self.place.metadata()?;
+        let hidden = self.glob.as_ref().map_or(Hidden::Skipped, |glob| glob.hidden);
+        let mut found = Found::default();
+        for entry in walk::below(&self.place.real, hidden) {
+            blocking::check(&self.token)?;
+            match entry {
+                Ok(entry) if self.wants(&entry) => self.search(entry.into_path(), &mut found)?,
+                Ok(_) => {}
+                Err(error) => found.troubles.push(&error),
+            }
+            if found.is_cut {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn wants(&self, entry: &DirEntry) -> bool {
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        let below = match entry.path().strip_prefix(&self.place.real) {
+            Ok(below) if entry.depth() > 0 => below,
+            _ => Path::new(entry.file_name()),
+        };
+        is_file && self.glob.as_ref().is_none_or(|glob| glob.is_match(below))
+    }
+
+    fn search(&mut self, path: PathBuf, found: &mut Found) -> Result<(), ToolError> {
+        let name = self.place.name(&path);
+        let mut lines =
+            Lines { name: &name, found, text: String::new(), matches: 0, is_cut: false };
+        let searched = File::open(&path).and_then(|reader| {
+            let reader = Stoppable { reader, token: self.token.clone() };
+            self.searcher.search_reader(&self.matcher, reader, &mut lines)
+        });
+        let Lines { text, matches, is_cut, .. } = lines;
+        if let Err(error) = searched {
+            blocking::check(&self.token)?;
+            found.troubles.push(&format!("{name}: {error}"));
+        }
+        found.is_cut |= is_cut;
+        if matches > 0 {
+            found.add(path, &text, matches);
+        }
+        Ok(())
+    }
+}
+
+/// What was found in all files.
+#[derive(Default)]
+struct Found {
+    text: String,
+    matches: usize,
+    files: Vec<PathBuf>,
+    troubles: Troubles,
+    /// Whether there is more than may be shown.
+    is_cut: bool,
+}
+
+impl Found {
+    fn add(&mut self, file: PathBuf, text: &str, matches: usize) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+        self.matches += matches;
+        self.files.push(file);
+    }
+
+    fn render(self) -> String {
+        let Self { mut text, matches, troubles, is_cut, .. } = self;
+        if is_cut {
+            let _ = write!(
+                text,
+                "[more matches left out after the first {matches}: narrow the pattern, the path \
+                 or the glob to see them]"
+            );
+        } else if matches == 0 {
+            text.push_str("[no match]");
+        }
+        let _ = write!(text, "{troubles}");
+        text.trim_end().to_owned()
+    }
+}
+
+/// What was found in one file.
+struct Lines<'a> {
+    name: &'a str,
+    found: &'a Found,
+    text: String,
+    matches: usize,
+    is_cut: bool,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) {
+        let line = String::from_utf8_lossy(bytes);
+        let (line, left_out) =
+            brief::beginning(line.trim_end_matches(['\r', '\n']), MOST_LINE_BYTES);
+        let number = number.unwrap_or_default();
+        let _ = write!(self.text, "{}{mark}{number}{mark} {line}", self.name);
+        if left_out > 0 {
+            let _ = write!(self.text, " [line cut: {left_out} bytes left out]");
+        }
+        self.text.push('\n');
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.matches + self.matches == MOST_MATCHES
+            || self.found.text.len() + self.text.len() >= MOST_BYTES
+    }
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        if self.is_full() {
+            self.is_cut = true;
+            return Ok(false);
+        }
+        self.push(found.line_number(), ':', found.bytes());
+        self.matches += 1;
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        if self.text.len() < MOST_BYTES {
+            self.push(context.line_number(), '-', context.bytes());
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.text.push_str("--\n");
+        Ok(true)
+    }
+
+    // What came before the first zero byte is no text either.
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.text.clear();
+        self.matches = 0;
+        Ok(false)
+    }
+}

@@ -1,0 +1,34 @@
+//! Everything below a directory, in order.
+
+use std::path::Path;
+
+use ignore::{Walk, WalkBuilder};
+
+/// What becomes of names that start with a dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// They are shown, all but `.git`.
+    Shown,
+    /// They are left out.
+    Skipped,
+}
+
+/// Walks a directory, or a single file, without what `.gitignore` names. Links are seen
+/// and not followed, so a walk never leaves the directory it was allowed.
+pub(crate) fn below(root: &Path, hidden: Hidden) -> Walk {
+    WalkBuilder::new(root)
+        .hidden(hidden == Hidden::Skipped)
+        .require_git(false)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .sort_by_file_name(Ord::cmp)
+        .build()
+}
+
+/// Walks the entries of a directory itself, every one of them.
+pub(crate) fn entries(root: &Path) -> Walk {
+    WalkBuilder::new(root)
+        .standard_filters(false)
+        .max_depth(Some(1))
+        .sort_by_file_name(Ord::cmp)
+        .build()
+}

@@ -1,0 +1,264 @@
+//! Looking at files.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use adjutant_core::{Effect, Target, Touch};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::seat::{Seat, tool};
+
+/// A directory with these files in it.
+fn project(files: &[(&str, &str)]) -> (TempDir, Seat) {
+    let keep = tempfile::tempdir().unwrap();
+    let root = keep.path().canonicalize().unwrap();
+    for (path, text) in files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let seat = Seat::at(&root);
+    (keep, seat)
+}
+
+fn touched(tool_name: &str, arguments: &serde_json::Value, workdir: &Path) -> PathBuf {
+    let touches = tool(tool_name).touches(arguments, workdir);
+    match touches.as_slice() {
+        [Touch { effect: Effect::Read, target: Target::Path(path) }] => path.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_outside_is_judged_by_where_it_leads() {
+    let (_keep, seat) = project(&[("work/a.txt", "x"), ("outside/secret", "x")]);
+    let (work, outside) = (seat.workdir.join("work"), seat.workdir.join("outside"));
+    std::os::unix::fs::symlink(&outside, work.join("link")).unwrap();
+    let cases = [
+        ("read_file", json!({ "path": "link/secret" }), outside.join("secret")),
+        ("read_file", json!({ "path": "a.txt" }), work.join("a.txt")),
+        ("list_dir", json!({ "path": "link" }), outside.clone()),
+        ("list_dir", json!({}), work.clone()),
+        ("find_files", json!({ "pattern": "*", "path": "link" }), outside.clone()),
+        ("search_files", json!({ "pattern": "x", "path": "../outside" }), outside),
+    ];
+    for (name, arguments, expected) in cases {
+        assert_eq!(touched(name, &arguments, &work), expected);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_walk_does_not_follow_links_out_of_its_directory() {
+    let (_keep, mut seat) = project(&[("work/a.txt", "word"), ("outside/secret.txt", "word")]);
+    let outside = seat.workdir.join("outside");
+    seat.workdir.push("work");
+    std::os::unix::fs::symlink(&outside, seat.workdir.join("dir")).unwrap();
+    std::os::unix::fs::symlink(outside.join("secret.txt"), seat.workdir.join("file.txt")).unwrap();
+    let found = seat.call("search_files", json!({ "pattern": "word" })).await.unwrap();
+    assert_eq!(found, "a.txt:1: word");
+    let found = seat.call("find_files", json!({ "pattern": "**/*.txt" })).await.unwrap();
+    assert_eq!(found, "a.txt\nfile.txt");
+    let listed = seat.call("list_dir", json!({ "recursive": true })).await.unwrap();
+    let outside = outside.display();
+    let expected = format!("a.txt (4 bytes)\ndir -> {outside}\nfile.txt -> {outside}/secret.txt");
+    assert_eq!(listed, expected);
+}
+
+#[tokio::test]
+async fn a_file_is_read_and_noted() {
+    let (_keep, seat) = project(&[("src/a.txt", "one\r\ntwö\r\n")]);
+    let text = seat.call("read_file", json!({ "path": "src/../src/a.txt" })).await.unwrap();
+    assert_eq!(text, "     1\tone\n     2\ttwö\n[lines end in CRLF]\n");
+    assert_eq!(seat.files_read(), [seat.workdir.join("src/a.txt")]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_refused_with_a_reason() {
+    let (_keep, seat) = project(&[("dir/a.txt", "x"), ("image", "\u{89}PNG\0")]);
+    let cases = [
+        (json!({ "path": "dir" }), "`dir` is a directory: use list_dir"),
+        (json!({ "path": "image" }), "`image` is a binary file"),
+        (json!({ "path": "none" }), "`none`: No such file"),
+        (json!({ "path": "/dev/null" }), "not a regular file"),
+        (json!({ "path": "dir/a.txt", "offset": 0 }), "`offset`"),
+        (json!({ "path": "dir/a.txt", "limit": 0 }), "`limit`"),
+        (json!({ "path": "dir/a.txt", "offset": 9 }), "the file has 1 lines"),
+        (json!({}), "missing field `path`"),
+    ];
+    for (arguments, expected) in cases {
+        let error = seat.call("read_file", arguments).await.unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(seat.files_read().is_empty());
+}
+
+#[tokio::test]
+async fn a_long_file_is_read_in_pages() {
+    let text: String = (1..=100_000).map(|number| format!("line {number}\n")).collect();
+    let (_keep, seat) = project(&[("long", &text)]);
+    let page = seat.call("read_file", json!({ "path": "long" })).await.unwrap();
+    assert_eq!(page.lines().count(), 2001);
+    assert!(page.ends_with("  2000\tline 2000\n[more lines left out: go on with offset 2001]\n"));
+    let arguments = json!({ "path": "long", "offset": 99_999 });
+    let page = seat.call("read_file", arguments).await.unwrap();
+    assert_eq!(page, " 99999\tline 99999\n100000\tline 100000\n");
+}
+
+#[tokio::test]
+async fn a_listing_is_sorted_and_marks_directories() {
+    let files = [("b.txt", "12345"), ("a/x", ""), (".hidden", "1"), (".gitignore", "b.txt\n")];
+    let (_keep, seat) = project(&files);
+    let listed = seat.call("list_dir", json!({})).await.unwrap();
+    assert_eq!(listed, ".gitignore (6 bytes)\n.hidden (1 bytes)\na/\nb.txt (5 bytes)");
+    fs::create_dir(seat.workdir.join(".git")).unwrap();
+    let below = seat.call("list_dir", json!({ "recursive": true })).await.unwrap();
+    assert_eq!(below, ".gitignore (6 bytes)\n.hidden (1 bytes)\na/\na/x (0 bytes)");
+    let error = seat.call("list_dir", json!({ "path": "b.txt" })).await.unwrap_err();
+    assert_eq!(error, "`b.txt` is not a directory: use read_file");
+    fs::create_dir(seat.workdir.join("empty")).unwrap();
+    let empty = seat.call("list_dir", json!({ "path": "empty" })).await.unwrap();
+    assert_eq!(empty, "[the directory is empty]");
+}
+
+#[tokio::test]
+async fn a_long_listing_says_how_much_is_left_out() {
+    let (_keep, seat) = project(&[]);
+    for number in 0..510 {
+        fs::write(seat.workdir.join(format!("{number:03}")), "").unwrap();
+    }
+    for (tool, arguments) in [("list_dir", json!({})), ("find_files", json!({ "pattern": "*" }))] {
+        let listed = seat.call(tool, arguments).await.unwrap();
+        assert_eq!(listed.lines().count(), 501, "{tool}");
+        let note = listed.lines().last().unwrap();
+        assert!(note.starts_with("[10 more left out; to see them "), "{note}");
+    }
+}
+
+#[tokio::test]
+async fn files_are_found_by_pattern_and_ignored_ones_are_not() {
+    let files = [
+        ("src/b.rs", ""),
+        ("src/a/c.rs", ""),
+        ("target/x.rs", ""),
+        (".github/ci.yml", ""),
+        (".git/config.rs", ""),
+        (".gitignore", "target/\n"),
+    ];
+    let (_keep, seat) = project(&files);
+    let find = async |pattern: &str, path: &str| {
+        let arguments = json!({ "pattern": pattern, "path": path });
+        seat.call("find_files", arguments).await.unwrap()
+    };
+    assert_eq!(find("*.rs", ".").await, "src/a/c.rs\nsrc/b.rs");
+    assert_eq!(find("*/*.rs", ".").await, "src/b.rs");
+    assert_eq!(find("**/*.rs", "src").await, "src/a/c.rs\nsrc/b.rs");
+    assert_eq!(find("*.yml", ".").await, "[no file matches `*.yml`]");
+    assert_eq!(find(".github/*.yml", ".").await, ".github/ci.yml");
+    let error = seat.call("find_files", json!({ "pattern": "a[" })).await.unwrap_err();
+    assert!(error.contains("`a[` is not a pattern"), "{error}");
+}
+
+#[tokio::test]
+async fn a_search_shows_lines_by_file_and_notes_what_it_showed() {
+    let late_binary = format!("two\n{}\0", "x\n".repeat(100_000));
+    let files = [
+        ("a.txt", "one\r\nTwo\r\nthree\r\nfour\r\n"),
+        ("b/c.rs", "two\n"),
+        ("b/none.txt", "zero\n"),
+        ("early", "two\nx\0"),
+        ("late", &late_binary),
+        ("ignored.txt", "two"),
+        (".gitignore", "ignored.txt"),
+    ];
+    let (_keep, seat) = project(&files);
+    let found = seat.call("search_files", json!({ "pattern": "^two$" })).await.unwrap();
+    assert_eq!(found, "b/c.rs:1: two");
+    assert_eq!(seat.files_read(), [seat.workdir.join("b/c.rs")]);
+    let arguments = json!({ "pattern": "^two$", "case_insensitive": true, "context": 1 });
+    let found = seat.call("search_files", arguments).await.unwrap();
+    assert_eq!(found, "a.txt-1- one\na.txt:2: Two\na.txt-3- three\n\nb/c.rs:1: two");
+    let arguments = json!({ "pattern": "o", "glob": "*.txt", "path": "b" });
+    assert_eq!(seat.call("search_files", arguments).await.unwrap(), "b/none.txt:1: zero");
+    let arguments = json!({ "pattern": "t", "path": "b/c.rs", "glob": "*.rs" });
+    assert_eq!(seat.call("search_files", arguments).await.unwrap(), "b/c.rs:1: two");
+    let found = seat.call("search_files", json!({ "pattern": "five" })).await.unwrap();
+    assert_eq!(found, "[no match]");
+}
+
+#[tokio::test]
+async fn a_bad_expression_is_refused_with_its_own_complaint() {
+    let (_keep, seat) = project(&[("a", "x")]);
+    let error = seat.call("search_files", json!({ "pattern": "(x" })).await.unwrap_err();
+    assert!(error.contains("unclosed group"), "{error}");
+    let error = seat.call("search_files", json!({ "pattern": "x", "path": "no" })).await;
+    assert!(error.unwrap_err().contains("`no`: No such file"));
+}
+
+#[tokio::test]
+async fn a_search_with_many_matches_stops_and_says_so() {
+    let (_keep, seat) = project(&[("a", &"x\n".repeat(200)), ("b", "y\n")]);
+    let found = seat.call("search_files", json!({ "pattern": "x" })).await.unwrap();
+    assert_eq!(found.lines().count(), 200);
+    let found = seat.call("search_files", json!({ "pattern": "x|y" })).await.unwrap();
+    assert!(found.ends_with(
+        "[more matches left out after the first 200: narrow the pattern, the path or the glob \
+         to see them]"
+    ));
+    assert!(!found.contains("b:1"));
+    let (_keep, seat) = project(&[("a", &format!("{}\n", "é".repeat(500)).repeat(199))]);
+    let found = seat.call("search_files", json!({ "pattern": "é" })).await.unwrap();
+    assert!(found.len() < 70_000, "{}", found.len());
+    assert!(
+        found.starts_with(&format!("a:1: {} [line cut: 500 bytes left out]\n", "é".repeat(250)))
+    );
+    assert!(found.contains("[more matches left out after the first "));
+}
+
+#[tokio::test]
+async fn a_stopped_call_ends_with_an_error() {
+    let (_keep, seat) = project(&[("a", "x")]);
+    seat.token.cancel();
+    let calls = [
+        ("list_dir", json!({})),
+        ("read_file", json!({ "path": "a" })),
+        ("find_files", json!({ "pattern": "*" })),
+        ("search_files", json!({ "pattern": "x" })),
+    ];
+    for (tool, arguments) in calls {
+        let error = seat.call(tool, arguments).await.unwrap_err();
+        assert!(error.contains("stopped"), "{tool}: {error}");
+    }
+}
+
+/// Root may read everything, so there is nothing to see for it.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_may_not_be_read_is_not_passed_over_in_silence() {
+    use std::os::unix::fs::PermissionsExt;
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (_keep, seat) = project(&[("a", "x"), ("locked/b", "x"), ("shut", "x")]);
+    for path in ["locked", "shut"] {
+        let nothing = fs::Permissions::from_mode(0o000);
+        fs::set_permissions(seat.workdir.join(path), nothing).unwrap();
+    }
+    let error = seat.call("read_file", json!({ "path": "shut" })).await.unwrap_err();
+    assert!(error.starts_with("`shut`: Permission denied"), "{error}");
+    let calls = [
+        ("list_dir", json!({ "recursive": true })),
+        ("find_files", json!({ "pattern": "*" })),
+        ("search_files", json!({ "pattern": "x" })),
+    ];
+    for (tool, arguments) in calls {
+        let text = seat.call(tool, arguments).await.unwrap();
+        assert!(text.contains("[not read: ") && text.contains("locked"), "{tool}: {text}");
+        assert_eq!(text.matches("not read").count() == 2, tool == "search_files", "{text}");
+    }
+    fs::set_permissions(seat.workdir.join("locked"), fs::Permissions::from_mode(0o700)).unwrap();
+}

@@ -1,0 +1,117 @@
+//! An agent's end of the `Host` port, which writes down what tools do with it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use adjutant_core::{
+    Access, AgentPath, Answer, Ask, CallId, Charter, Delegation, Fact, Grant, Held, Host, Mode,
+    Rules, Tool, ToolError,
+};
+use adjutant_tools::DelegationSettings;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Seat {
+    pub(crate) workdir: PathBuf,
+    pub(crate) token: CancellationToken,
+    pub(crate) answer: Answer,
+    pub(crate) asked: Mutex<Vec<Ask>>,
+    pub(crate) facts: Mutex<Vec<Fact>>,
+    pub(crate) delegation: Option<Box<dyn Delegation>>,
+    pub(crate) agent: AgentPath,
+    pub(crate) call: CallId,
+    pub(crate) grant: Grant,
+}
+
+impl Seat {
+    pub(crate) fn at(workdir: &Path) -> Self {
+        let charter = Charter {
+            mode: Mode::Plan,
+            rules: Rules::default(),
+            access: Access::Inherit,
+            scope: vec![workdir.to_owned()],
+            depth: 3,
+        };
+        Self {
+            workdir: workdir.to_owned(),
+            token: CancellationToken::new(),
+            answer: Answer::Unattended,
+            asked: Mutex::default(),
+            facts: Mutex::default(),
+            delegation: None,
+            agent: AgentPath::root(),
+            call: "c1".into(),
+            grant: mint(charter),
+        }
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<String, String> {
+        let called = self::tool(tool).call(arguments, self).await;
+        called.map_err(|ToolError(text)| text)
+    }
+
+    pub(crate) fn files_read(&self) -> Vec<PathBuf> {
+        let facts = self.facts.lock().unwrap();
+        let paths = facts.iter().map(|fact| match fact {
+            Fact::Read { path } => PathBuf::from(path),
+            other => panic!("{other:?}"),
+        });
+        paths.collect()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "there is no composition root in a test")]
+fn mint(charter: Charter) -> Grant {
+    Grant::mint(charter)
+}
+
+pub(crate) fn tool(name: &str) -> Arc<dyn Tool> {
+    let tools = adjutant_tools::all(&DelegationSettings::default());
+    tools.into_iter().find(|tool| tool.spec().name == name).unwrap()
+}
+
+impl Host for Seat {
+    fn agent(&self) -> &AgentPath {
+        &self.agent
+    }
+
+    fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    fn workdir(&self) -> &Path {
+        &self.workdir
+    }
+
+    fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
+    fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    fn progress(&self, text: String) {
+        panic!("no tool tells its progress yet: {text}");
+    }
+
+    fn note(&self, fact: Fact) {
+        self.facts.lock().unwrap().push(fact);
+    }
+
+    fn hold(&self, held: Box<dyn Held>) {
+        panic!("no tool starts a process yet: {}", held.what());
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<'_, Answer> {
+        self.asked.lock().unwrap().push(ask);
+        Box::pin(async { self.answer.clone() })
+    }
+
+    fn delegation(&self) -> Option<&dyn Delegation> {
+        self.delegation.as_deref()
+    }
+}

@@ -1,0 +1,91 @@
+//! What a model is told of the tools.
+
+use std::{collections::BTreeSet, path::Path};
+
+use adjutant_tools::DelegationSettings;
+use serde_json::{Value, json};
+
+use crate::seat::{Seat, tool};
+
+#[test]
+fn ask_user_has_the_schema_of_its_document() {
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "question": { "type": "string", "description": "The question to ask." },
+            "choices": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "Optional list of choices for multiple-choice.",
+            },
+        },
+        "required": ["question"],
+        "additionalProperties": false,
+    });
+    assert_eq!(tool("ask_user").spec().parameters, expected);
+}
+
+#[test]
+fn each_tool_has_the_parameters_of_its_document() {
+    let table: [(&str, &[&str], &[&str]); 10] = [
+        ("list_dir", &[], &["path", "recursive"]),
+        ("read_file", &["path"], &["offset", "limit"]),
+        ("find_files", &["pattern"], &["path"]),
+        ("search_files", &["pattern"], &["path", "glob", "context", "case_insensitive"]),
+        ("ask_user", &["question"], &["choices"]),
+        ("sub_agent", &["prompt"], &["tools", "model", "system_prompt"]),
+        ("agent_spawn", &["prompt"], &["model", "tool_access", "budget", "system_prompt"]),
+        ("agent_status", &["agent_id"], &[]),
+        ("agent_cancel", &["agent_id"], &[]),
+        ("agent_list", &[], &[]),
+    ];
+    let tools = adjutant_tools::all(&DelegationSettings::default());
+    assert_eq!(tools.len(), table.len());
+    for (tool, (name, required, optional)) in tools.iter().zip(table) {
+        let spec = tool.spec();
+        assert_eq!(spec.name, name);
+        let parameters = &spec.parameters;
+        assert_eq!(parameters["additionalProperties"], json!(false), "{name}");
+        assert_eq!(strings(&parameters["required"]), set(required), "{name}");
+        let properties = parameters["properties"].as_object().unwrap();
+        let names: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+        assert_eq!(names, &set(required) | &set(optional), "{name}");
+        for (property, schema) in properties {
+            assert!(schema["description"].is_string(), "{name}.{property}");
+        }
+    }
+}
+
+#[test]
+fn nothing_in_a_schema_is_only_for_validators() {
+    for tool in adjutant_tools::all(&DelegationSettings::default()) {
+        let text = tool.spec().parameters.to_string();
+        for noise in ["$schema", "title", "$ref", "$defs", "null", "format"] {
+            assert!(!text.contains(noise), "{noise} in {text}");
+        }
+    }
+}
+
+#[test]
+fn a_spec_is_made_once() {
+    let tool = tool("read_file");
+    assert!(std::sync::Arc::ptr_eq(&tool.spec(), &tool.spec()));
+}
+
+#[tokio::test]
+async fn an_unknown_argument_is_refused_by_name() {
+    let seat = Seat::at(Path::new("/"));
+    for tool in adjutant_tools::all(&DelegationSettings::default()) {
+        let error = tool.call(json!({ "colour": 1 }), &seat).await.unwrap_err().0;
+        assert!(error.contains("unknown field `colour`"), "{error}");
+        assert!(error.contains(&tool.spec().name), "{error}");
+    }
+}
+
+fn strings(list: &Value) -> BTreeSet<&str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn set<'a>(list: &[&'a str]) -> BTreeSet<&'a str> {
+    list.iter().copied().collect()
+}

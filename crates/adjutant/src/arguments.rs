@@ -1,0 +1,223 @@
+//! The command line, as it is written.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use adjutant_core::Mode;
+use clap::{Args, Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
+use clap_complete::Shell;
+
+use crate::config::Flag;
+
+const EXAMPLES: &str = "\
+Examples:
+  adjutant demo                             watch a tree of agents, without a key or a network
+  adjutant run --model rehearsal 'audit'    give the root a task
+  adjutant run --model rehearsal < task.md  take the task from stdin
+  adjutant config                           show every setting and where it came from";
+
+const RUN_HELP: &str = "\
+Examples:
+  adjutant run --model rehearsal 'look at this directory'
+  adjutant run --model scripted/replies.toml --json 'go' > result.json
+  adjutant run -c limits.max_depth=1 -c budget.usd=0.50 'fix the failing test'
+
+Exit codes:
+    0  the task was completed
+    1  it failed
+    2  the command line or the configuration is wrong
+    3  the model could not be reached or would not answer
+    4  the budget was spent
+    5  a permission or an answer was needed and nobody gave one
+  124  the time was up
+  130  it was cancelled";
+
+const CONFIG_HELP: &str = "\
+Later layers win: defaults, the user's file, the project's file (the nearest
+.adjutant/config.toml), the environment (limits.max_depth is ADJUTANT_LIMITS_MAX_DEPTH),
+the command line.";
+
+/// Run trees of agents
+#[derive(Debug, Parser)]
+#[command(name = "adjutant", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Give a root agent a task and wait for its answer
+    #[command(after_help = RUN_HELP)]
+    Run(RunArguments),
+    /// Watch a tree of agents look at a directory, without a key or a network
+    Demo(DemoArguments),
+    /// Show every setting, its value and where it came from
+    #[command(after_help = CONFIG_HELP, args_conflicts_with_subcommands = true)]
+    Config(ConfigArguments),
+    /// Write a script that completes the command line
+    Completions {
+        /// The shell to write it for
+        shell: Shell,
+    },
+    /// Run a command and end everything it started when stdin is closed
+    #[cfg(unix)]
+    #[command(name = "__keep", hide = true)]
+    Keep {
+        /// The command and its arguments
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Set the task; without it, it is read from stdin
+    pub prompt: Option<String>,
+
+    /// Set the task, as a flag
+    #[arg(short, long = "prompt", value_name = "PROMPT", conflicts_with = "prompt")]
+    pub prompt_flag: Option<String>,
+
+    /// Set the model: `rehearsal` needs no key, `scripted/FILE` plays a script
+    #[arg(long)]
+    pub model: Option<String>,
+
+    /// Set how freely agents act
+    #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::name)))]
+    pub mode: Option<String>,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+
+    /// What is shown.
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// What `demo` takes.
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+
+    /// What is shown.
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// What `config` takes.
+#[derive(Debug, Args)]
+pub struct ConfigArguments {
+    /// Something else than to show the settings.
+    #[command(subcommand)]
+    pub command: Option<ConfigCommand>,
+
+    /// Write one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+}
+
+/// What else `config` does.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Show where the files are looked for
+    Path {
+        /// Look from this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        cwd: Option<PathBuf>,
+    },
+}
+
+/// Where a command works and what is set for it alone.
+#[derive(Debug, Default, Args)]
+pub struct PlaceArguments {
+    /// Work in this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cwd: Option<PathBuf>,
+
+    /// Set a key, as in `-c limits.max_depth=2`; can be repeated, the last one counts
+    #[arg(short = 'c', value_name = "KEY=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+}
+
+/// What a command shows.
+#[derive(Debug, Default, Args)]
+pub struct OutputArguments {
+    /// Write the result as one JSON object
+    #[arg(long, conflicts_with = "events")]
+    pub json: bool,
+
+    /// Write every event as a line of JSON, while it happens
+    #[arg(long)]
+    pub events: bool,
+
+    /// Write nothing to stderr but errors
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl PlaceArguments {
+    /// Returns the settings given with `-c`.
+    pub fn flags(&self) -> Vec<Flag> {
+        let flag = |(key, value): &(String, String)| Flag {
+            flag: "-c",
+            key: key.clone(),
+            value: value.clone(),
+        };
+        self.settings.iter().map(flag).collect()
+    }
+}
+
+impl RunArguments {
+    /// Returns everything that was set on the command line.
+    pub fn flags(&self) -> Vec<Flag> {
+        let mut flags = self.place.flags();
+        let own = [("--model", "model", &self.model), ("--mode", "mode", &self.mode)];
+        for (flag, key, value) in own {
+            let value = value.iter().cloned();
+            flags.extend(value.map(|value| Flag { flag, key: key.to_owned(), value }));
+        }
+        flags
+    }
+}
+
+impl From<DemoArguments> for RunArguments {
+    /// A demo is a run whose model and task are chosen.
+    fn from(demo: DemoArguments) -> Self {
+        let DemoArguments { place, output } = demo;
+        Self {
+            prompt: Some("Look at this directory and tell me what is in it.".to_owned()),
+            prompt_flag: None,
+            model: Some("rehearsal".to_owned()),
+            mode: None,
+            place,
+            output,
+        }
+    }
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

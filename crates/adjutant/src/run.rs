@@ -1,0 +1,181 @@
+//! `adjutant run`: one task, one tree, one answer.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::Arc,
+};
+
+use adjutant_core::{
+    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, SessionId,
+};
+use adjutant_engine::{Events, Parts, Root, Session, Stay};
+use adjutant_models::{Catalogue, Pace, script::Severity};
+use adjutant_store::{LocalBus, MemoryJournal, SqliteJournal};
+use adjutant_surfaces::{
+    Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Reader, Size, Style, SurfaceError,
+    View, follow,
+};
+use adjutant_tools::DelegationSettings;
+use futures_util::StreamExt as _;
+use tokio::{
+    runtime::Builder,
+    signal::unix::{SignalKind, signal},
+};
+use uuid::Uuid;
+
+use crate::{
+    CliError, ExitCode, Surroundings,
+    arguments::RunArguments,
+    config::{self, Config},
+    error::Kind,
+    person::Terminal,
+    prepared::{Output, Prepared, Progress},
+    prompt::Stdin,
+};
+
+/// Runs a task to its end.
+pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, CliError> {
+    let mut stdin = io::stdin();
+    let stdin = if stdin.is_terminal() { Stdin::Terminal } else { Stdin::Piped(&mut stdin) };
+    let prepared = Prepared::new(arguments, around, stdin)?;
+    // Agents have a thread of their own: a front end that cannot write does not hold them up.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let code = runtime.block_on(work(prepared));
+    // Whatever is left, such as a search through a huge directory, is not waited for.
+    runtime.shutdown_background();
+    code
+}
+
+async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
+    let Prepared { config, model, directory, prompt, output, progress } = prepared;
+    let models = Arc::new(Catalogue::new(pace(output, progress)));
+    let session = open(&config, Arc::clone(&models));
+    let root = Root {
+        model,
+        system: config.instructions.as_str().into(),
+        grant: grant(&config, &directory),
+        allowance: config.allowance,
+        workdir: directory,
+        stay: Stay::UntilDone,
+    };
+    let person = Terminal::find()
+        .map(|terminal| Person::attend(&session, terminal.keyboard, terminal.writer));
+    let events = session.events(0);
+    let begun = session.begin(root, prompt).await;
+    begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
+    let mut view = view(&session, output, progress);
+    let end = tokio::select! {
+        end = follow(&session, events, &mut *view, person) => end,
+        never = interrupts(&session) => match never? {},
+    };
+    let ended = match end {
+        Ok(ended) => ended,
+        Err(SurfaceError::ReaderGone) => return leave(&session).await,
+        Err(error) => return Err(CliError::new(Kind::Internal, error.to_string())),
+    };
+    conclude(&ended, &models, progress)
+}
+
+fn open(config: &Config, models: Arc<Catalogue>) -> Session {
+    let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
+    let journal: Arc<dyn Journal> = match config.journal {
+        config::Journal::Memory => Arc::new(MemoryJournal::new(Arc::clone(&bus))),
+        config::Journal::File => {
+            let (path, durability) = (&config.journal_path, config.durability);
+            Arc::new(SqliteJournal::new(path, durability, Arc::clone(&bus)))
+        }
+    };
+    let millis = u64::try_from(config.blocking_timeout.as_millis()).unwrap_or(u64::MAX);
+    let tools = adjutant_tools::all(&DelegationSettings {
+        sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
+        agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
+    });
+    let settings = config.settings.clone();
+    let id = SessionId::from(Uuid::now_v7());
+    Session::open(id, Parts { models, tools, journal, bus, settings })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that mints authority")]
+fn grant(config: &Config, directory: &std::path::Path) -> Grant {
+    Grant::mint(Charter {
+        mode: config.mode,
+        rules: config.rules.clone(),
+        access: Access::Inherit,
+        scope: vec![directory.to_owned()],
+        depth: config.max_depth,
+    })
+}
+
+/// A rehearsal takes its time only where somebody watches.
+fn pace(output: Output, progress: Progress) -> Pace {
+    let is_watched = output == Output::Answer && progress == Progress::Shown;
+    if is_watched && io::stderr().is_terminal() { Pace::Unhurried } else { Pace::Prompt }
+}
+
+fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> {
+    let stdout = io::stdout();
+    let reader = if stdout.is_terminal() { Reader::Person } else { Reader::Program };
+    let answer = Answer { writer: Box::new(stdout), reader };
+    match (output, progress) {
+        (Output::Events, _) => Box::new(Jsonl::new(answer.writer)),
+        (Output::Json, _) => Box::new(Json::new(session.id(), answer.writer)),
+        (Output::Answer, Progress::Hidden) => Box::new(Plain::quiet(answer)),
+        (Output::Answer, Progress::Shown) if io::stderr().is_terminal() => {
+            let size = Box::new(|| Size::of(io::stderr()));
+            Box::new(Live::new(Box::new(io::stderr()), size, style(), answer))
+        }
+        (Output::Answer, Progress::Shown) => Box::new(Plain::new(Box::new(io::stderr()), answer)),
+    }
+}
+
+/// Colours are for terminals, and for people who have not declined them.
+fn style() -> Style {
+    let is_declined = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if is_declined { Style::Plain } else { Style::Coloured }
+}
+
+/// Stops the tree at the first Ctrl-C or request to terminate, and leaves at the second.
+async fn interrupts(session: &Session) -> Result<std::convert::Infallible, CliError> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut next = async || {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    next().await;
+    // A root that has ended needs no telling.
+    let _ = session.send(&AgentPath::root(), Command::Cancel).await;
+    next().await;
+    std::process::exit(ExitCode::Cancelled as i32);
+}
+
+/// Stops the tree for want of a reader, and sees it gone.
+async fn leave(session: &Session) -> Result<ExitCode, CliError> {
+    let _ = session.send(&AgentPath::root(), Command::Cancel).await;
+    let mut events: Events = session.events(0);
+    while events.next().await.is_some() {}
+    Err(CliError::from(io::Error::from(io::ErrorKind::BrokenPipe)))
+}
+
+/// Says what a script or a person should know besides the answer.
+fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> Result<ExitCode, CliError> {
+    let mut stderr = io::stderr();
+    let mut code = ExitCode::of(&ended.outcome);
+    let is_short = ended.outcome.ending != Ending::Completed;
+    if let (Some(reason), true, Progress::Hidden) = (&ended.outcome.reason, is_short, progress) {
+        writeln!(stderr, "{}: {reason}", ended.outcome.ending)?;
+    }
+    for unused in models.unused() {
+        let has_failed = unused.severity == Severity::Fail;
+        let word = if has_failed { "error" } else { "warning" };
+        for reply in &unused.replies {
+            writeln!(stderr, "{word}: {} was not used up: {reply}", unused.model)?;
+        }
+        if has_failed && code == ExitCode::Completed {
+            code = ExitCode::Failed;
+        }
+    }
+    Ok(code)
+}

@@ -1,0 +1,53 @@
+//! What the process was started with.
+
+use std::{env, ffi::OsString, path::PathBuf};
+
+use etcetera::{BaseStrategy, base_strategy::Xdg};
+
+use crate::{CliError, error::Kind};
+
+/// What the process was started with. Made once, by `main`; nothing below it looks at
+/// the process's own.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The directory the command was given in.
+    pub directory: PathBuf,
+    /// Where the user's configuration lives.
+    pub config_home: PathBuf,
+    /// Where the user's data lives.
+    pub data_home: PathBuf,
+    /// The variables whose names begin with `ADJUTANT_`.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Surroundings {
+    /// Looks around.
+    pub fn of_process() -> Result<Self, CliError> {
+        let directory = env::current_dir().map_err(|error| {
+            CliError::new(Kind::Usage, format!("the current directory cannot be used: {error}"))
+        })?;
+        let base = Xdg::new().map_err(|error| CliError::new(Kind::Config, error.to_string()))?;
+        let (config_home, data_home) = (base.config_dir(), base.data_dir());
+        Ok(Self { directory, config_home, data_home, variables: variables()? })
+    }
+
+    /// Returns where the user's file is looked for.
+    pub fn user_file(&self) -> PathBuf {
+        self.config_home.join("adjutant/config.toml")
+    }
+
+    /// Returns where the journal is when nobody says otherwise.
+    pub(crate) fn journal_file(&self) -> PathBuf {
+        self.data_home.join("adjutant/journal.db")
+    }
+}
+
+fn variables() -> Result<Vec<(String, String)>, CliError> {
+    let ours = |name: &OsString| name.as_encoded_bytes().starts_with(b"ADJUTANT_");
+    let text = |name: &OsString, text: &OsString| {
+        let why = || format!("environment {}: is not valid UTF-8", name.display());
+        text.to_str().map(str::to_owned).ok_or_else(|| CliError::new(Kind::Config, why()))
+    };
+    let variables = env::vars_os().filter(|(name, _)| ours(name));
+    variables.map(|(name, value)| Ok((text(&name, &name)?, text(&name, &value)?))).collect()
+}

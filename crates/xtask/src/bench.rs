@@ -1,0 +1,96 @@
+//! What Adjutant costs with a model that costs nothing.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    cargo,
+    measure::{self, Cost},
+};
+
+const CHILDREN: usize = 1000;
+
+/// Builds the release binary and measures it.
+#[expect(clippy::print_stdout, reason = "it is what was asked for")]
+pub(crate) fn run(runs: usize) -> Result<()> {
+    cargo(&["build", "--release", "--package", "adjutant"])?;
+    let place = TempDir::new()?;
+    let one = script(place.path(), "one", &one_turn())?;
+    let many = script(place.path(), "many", &fan_out())?;
+    println!("{:<36}{:>10}{:>12}{:>10}", "", "CPU ms", "memory MiB", "wall ms");
+    let binary = ["target/release/adjutant".to_owned()];
+    row("--version", runs, &[&binary[..], &["--version".to_owned()]].concat())?;
+    let memory = ["journal=memory".to_owned()];
+    let file = [format!("journal_path={}", place.path().join("journal.db").display())];
+    let turn = row("one turn, in memory", runs, &task(&one, &memory))?;
+    row("one turn, journalled", runs, &task(&one, &file))?;
+    let runs = runs.div_ceil(3);
+    let fan = row("1000 children, in memory", runs, &task(&many, &memory))?;
+    let kept = row("1000 children, journalled", runs, &task(&many, &file))?;
+    let child = |cost: &Cost| (cost.cpu - turn.cpu) as f64 / CHILDREN as f64 / 1e3;
+    let each = (fan.memory - turn.memory) as f64 / CHILDREN as f64;
+    println!(
+        "\na child: {:.3} ms CPU, {:.1} KiB; journalled {:.3} ms",
+        child(&fan),
+        each,
+        child(&kept)
+    );
+    Ok(())
+}
+
+fn one_turn() -> Value {
+    json!({ "reply": [{ "text": "done" }] })
+}
+
+/// One message with a thousand delegations; each child reads a file and answers.
+fn fan_out() -> Value {
+    let call =
+        |number| json!({ "tool": "sub_agent", "args": { "prompt": format!("part {number}") } });
+    let calls: Vec<_> = (0..CHILDREN).map(call).collect();
+    let read = json!([{ "tool": "read_file", "args": { "path": "Cargo.toml", "limit": 5 } }]);
+    json!({ "reply": [
+        { "agent": "root", "turn": 1, "calls": calls },
+        { "agent": "root", "turn": 2, "text": "all are in" },
+        { "agent": "root.*", "turn": 1, "calls": read },
+        { "agent": "root.*", "turn": 2, "text": "done" },
+    ] })
+}
+
+fn script(place: &Path, name: &str, script: &Value) -> Result<String> {
+    let path = place.join(name).with_extension("json");
+    fs::write(&path, script.to_string())?;
+    Ok(path.display().to_string())
+}
+
+fn task(script: &str, settings: &[String]) -> Vec<String> {
+    let limits = ["concurrent_agents", "children_per_agent", "concurrent_ops", "model_calls"];
+    let limits = limits.map(|limit| format!("limits.max_{limit}={}", 2 * CHILDREN));
+    let settings = limits.iter().chain(settings).flat_map(|it| ["-c".to_owned(), it.clone()]);
+    let run = ["target/release/adjutant", "run", "--quiet", "--mode", "auto", "--model"];
+    let run = run.map(str::to_owned).into_iter().chain([format!("scripted/{script}")]);
+    run.chain(settings).chain(["go".to_owned()]).collect()
+}
+
+/// Prints the median of several runs.
+#[expect(clippy::print_stdout, reason = "it is what was asked for")]
+fn row(name: &str, runs: usize, command: &[String]) -> Result<Cost> {
+    measure::run(command)?;
+    let costs = (0..runs).map(|_| measure::run(command)).collect::<Result<Vec<_>>>()?;
+    let median = |of: fn(&Cost) -> i64| {
+        let mut values: Vec<_> = costs.iter().map(of).collect();
+        values.sort_unstable();
+        values[values.len() / 2]
+    };
+    let cost = Cost {
+        cpu: median(|cost| cost.cpu),
+        memory: median(|cost| cost.memory),
+        wall: median(|cost| cost.wall),
+    };
+    let (cpu, memory, wall) =
+        (cost.cpu as f64 / 1e3, cost.memory as f64 / 1024.0, cost.wall as f64 / 1e3);
+    println!("{name:<36}{cpu:>10.1}{memory:>12.1}{wall:>10.1}");
+    Ok(cost)
+}
