@@ -5,6 +5,8 @@
 mod authority_leaks;
 mod cancelling_leaves_something;
 mod child_outlives_its_parent;
+mod fork_forgets;
+mod journal_fails;
 mod limit_is_not_kept;
 mod model_breaks;
 mod news_is_lost;

@@ -4,8 +4,9 @@
 use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Answer, Charter, Command, Effect, Event, EventKind, Grant, Host,
-    Message, Mode, Outcome, QuestionId, Receipt, Rules, SessionId, Tool, ToolError, ToolSpec,
+    Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Effect, Event, EventKind, Grant,
+    Host, Journal, Message, Mode, Outcome, QuestionId, Receipt, Rules, SessionId, Tool, ToolError,
+    ToolSpec,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -47,7 +48,11 @@ pub(crate) struct Plan {
     settings: Settings,
     stay: Stay,
     tools: Vec<Arc<dyn Tool>>,
+    bus: LocalBus,
+    journal: Box<MakeJournal>,
 }
+
+type MakeJournal = dyn Fn(Arc<dyn Bus>) -> Arc<dyn Journal> + Send;
 
 /// A tree at work.
 pub(crate) struct Tree {
@@ -68,7 +73,21 @@ impl Plan {
             settings: Settings::default(),
             stay: Stay::UntilDone,
             tools: adjutant_tools::all(&DelegationSettings::default()),
+            bus: LocalBus::default(),
+            journal: Box::new(|bus| Arc::new(MemoryJournal::new(bus))),
         }
+    }
+
+    /// Has a ring of this size.
+    pub(crate) fn ring(self, size: usize) -> Self {
+        Self { bus: LocalBus::new(size.try_into().unwrap()), ..self }
+    }
+
+    pub(crate) fn journal(
+        self,
+        make: impl Fn(Arc<dyn Bus>) -> Arc<dyn Journal> + Send + 'static,
+    ) -> Self {
+        Self { journal: Box::new(make), ..self }
     }
 
     pub(crate) fn mode(self, mode: Mode) -> Self {
@@ -110,8 +129,8 @@ impl Plan {
     #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
     pub(crate) async fn begin_attended(self, task: &str) -> (Tree, Attendance) {
         let model = Arc::new(Scripted::new(self.script));
-        let bus = Arc::new(LocalBus::default());
-        let journal = Arc::new(MemoryJournal::new(bus.clone()));
+        let bus: Arc<dyn Bus> = Arc::new(self.bus);
+        let journal = (self.journal)(Arc::clone(&bus));
         let parts = Parts {
             models: Arc::new(Catalogue::new(Pace::Prompt).with("test", model.clone())),
             tools: self.tools,
