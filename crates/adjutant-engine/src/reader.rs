@@ -65,7 +65,7 @@ impl Events {
             let seen = reader.next().await?;
             Some((seen, reader))
         });
-        Self(steps.boxed())
+        Self(steps.fuse().boxed())
     }
 }
 

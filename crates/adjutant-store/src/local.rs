@@ -62,7 +62,7 @@ impl LocalBus {
 
 impl Default for LocalBus {
     fn default() -> Self {
-        const RING: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+        const RING: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
         Self::new(RING)
     }
 }

@@ -10,8 +10,8 @@ use adjutant_core::{
     AgentPath, Answer, Command, EventKind, Millis, QuestionId, Tree, tree::Question,
 };
 use adjutant_engine::{Events, Seen, Session};
-use futures_util::StreamExt;
-use tokio::time::{MissedTickBehavior, interval};
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::{
     Ended, Person, SurfaceError, View,
@@ -20,6 +20,13 @@ use crate::{
 
 /// How often a view draws.
 const FRAME: Duration = Duration::from_millis(80);
+
+/// When more than this comes at once, it is better to look a moment later at more than
+/// to be woken for every single event.
+const CALM: usize = 8;
+const BREATH: Duration = Duration::from_millis(1);
+/// The most that is seen before anything else has its turn.
+const RUSH: usize = 512;
 
 /// Follows a session to its end, showing it to `view` and asking `person`.
 ///
@@ -54,8 +61,13 @@ pub async fn follow(
             },
             _ = ticks.tick() => follower.tick(now())?,
             seen = events.next() => match seen {
-                Some(seen) => follower.see(&seen?)?,
                 None => return follower.end(),
+                Some(seen) => {
+                    follower.see(&seen?)?;
+                    if follower.catch_up(&mut events)? > CALM {
+                        sleep(BREATH).await;
+                    }
+                }
             },
         }
     }
@@ -98,6 +110,15 @@ impl<'a> Follower<'a> {
             asking.check(&self.tree)?;
         }
         self.view.show(&self.tree, seen)
+    }
+
+    /// Sees what is there already, and returns how much that was.
+    fn catch_up(&mut self, events: &mut Events) -> Result<usize, SurfaceError> {
+        for seen in 0..RUSH {
+            let Some(Some(next)) = events.next().now_or_never() else { return Ok(seen) };
+            self.see(&next?)?;
+        }
+        Ok(RUSH)
     }
 
     /// Asks what is to be asked, or lets the view draw. Never both: what a person

@@ -91,9 +91,9 @@ fn open(place: &Place, token: CancellationToken) -> Result<impl BufRead + use<>,
     }
     let fail = |error| place.error(&error);
     let reader = Stoppable { reader: File::open(&place.real).map_err(fail)?, token };
-    let mut reader = BufReader::with_capacity(64 * 1024, reader);
+    let mut reader = BufReader::with_capacity(PROBE_BYTES, reader);
     let beginning = reader.fill_buf().map_err(fail)?;
-    if beginning.iter().take(PROBE_BYTES).any(|byte| *byte == 0) {
+    if beginning.contains(&0) {
         return Err(refuse("is a binary file: its bytes are not shown"));
     }
     Ok(reader)

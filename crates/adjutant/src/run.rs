@@ -6,7 +6,8 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, SessionId,
+    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, Models as _,
+    SessionId,
 };
 use adjutant_engine::{Events, Parts, Root, Session, Stay};
 use adjutant_models::{Catalogue, Pace, script::Severity};
@@ -39,7 +40,9 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
     let stdin = if stdin.is_terminal() { Stdin::Terminal } else { Stdin::Piped(&mut stdin) };
     let prepared = Prepared::new(arguments, around, stdin)?;
     // Agents have a thread of their own: a front end that cannot write does not hold them up.
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    // A few more for files are enough; a hundred would only get in each other's way.
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).max_blocking_threads(16).enable_all().build()?;
     let code = runtime.block_on(work(prepared));
     // Whatever is left, such as a search through a huge directory, is not waited for.
     runtime.shutdown_background();
@@ -49,6 +52,8 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
 async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     let Prepared { config, model, directory, prompt, output, progress } = prepared;
     let models = Arc::new(Catalogue::new(pace(output, progress)));
+    // Before the journal is made: a wrong name leaves nothing behind.
+    models.find(&model).map_err(|error| CliError::new(Kind::Usage, error.to_string()))?;
     let session = open(&config, Arc::clone(&models));
     let root = Root {
         model,
@@ -63,17 +68,14 @@ async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     let events = session.events(0);
     let begun = session.begin(root, prompt).await;
     begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
+    heed_interrupts(session.clone())?;
     let mut view = view(&session, output, progress);
-    let end = tokio::select! {
-        end = follow(&session, events, &mut *view, person) => end,
-        never = interrupts(&session) => match never? {},
-    };
-    let ended = match end {
+    let ended = match follow(&session, events, &mut *view, person).await {
         Ok(ended) => ended,
         Err(SurfaceError::ReaderGone) => return leave(&session).await,
         Err(error) => return Err(CliError::new(Kind::Internal, error.to_string())),
     };
-    conclude(&ended, &models, progress)
+    Ok(conclude(&ended, &models, progress))
 }
 
 fn open(config: &Config, models: Arc<Catalogue>) -> Session {
@@ -134,21 +136,25 @@ fn style() -> Style {
     if is_declined { Style::Plain } else { Style::Coloured }
 }
 
-/// Stops the tree at the first Ctrl-C or request to terminate, and leaves at the second.
-async fn interrupts(session: &Session) -> Result<std::convert::Infallible, CliError> {
+/// Stops the tree at the first Ctrl-C or request to terminate, and leaves at the second. Not
+/// where the front end is, which cannot hear while nobody reads what it writes.
+fn heed_interrupts(session: Session) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut next = async || {
+    let mut next = async move || {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
     };
-    next().await;
-    // A root that has ended needs no telling.
-    let _ = session.send(&AgentPath::root(), Command::Cancel).await;
-    next().await;
-    std::process::exit(ExitCode::Cancelled as i32);
+    tokio::spawn(async move {
+        next().await;
+        // A root that has ended needs no telling.
+        let _ = session.send(&AgentPath::root(), Command::Cancel).await;
+        next().await;
+        std::process::exit(ExitCode::Cancelled as i32);
+    });
+    Ok(())
 }
 
 /// Stops the tree for want of a reader, and sees it gone.
@@ -159,23 +165,24 @@ async fn leave(session: &Session) -> Result<ExitCode, CliError> {
     Err(CliError::from(io::Error::from(io::ErrorKind::BrokenPipe)))
 }
 
-/// Says what a script or a person should know besides the answer.
-fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> Result<ExitCode, CliError> {
+/// Says what a script or a person should know besides the answer. If nobody reads that, the
+/// code is the same.
+fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> ExitCode {
     let mut stderr = io::stderr();
     let mut code = ExitCode::of(&ended.outcome);
     let is_short = ended.outcome.ending != Ending::Completed;
     if let (Some(reason), true, Progress::Hidden) = (&ended.outcome.reason, is_short, progress) {
-        writeln!(stderr, "{}: {reason}", ended.outcome.ending)?;
+        let _ = writeln!(stderr, "{}: {reason}", ended.outcome.ending);
     }
     for unused in models.unused() {
         let has_failed = unused.severity == Severity::Fail;
         let word = if has_failed { "error" } else { "warning" };
         for reply in &unused.replies {
-            writeln!(stderr, "{word}: {} was not used up: {reply}", unused.model)?;
+            let _ = writeln!(stderr, "{word}: {} was not used up: {reply}", unused.model);
         }
         if has_failed && code == ExitCode::Completed {
             code = ExitCode::Failed;
         }
     }
-    Ok(code)
+    code
 }
