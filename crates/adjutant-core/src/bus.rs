@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{future::BoxFuture, stream::BoxStream};
 
-use crate::{AgentPath, Command, Event, SessionId};
+use crate::{AgentPath, Command, Event, Seq, SessionId};
 
 /// Where an agent is to be found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +30,14 @@ pub enum Sight {
     Missed(u64),
 }
 
+/// What is seen of a session from some time on.
+pub struct Watch {
+    /// The last kept event that was shown before.
+    pub after: Seq,
+    /// What is shown since.
+    pub sights: BoxStream<'static, Sight>,
+}
+
 /// Moves commands down a tree and events up it. Remembers no more than a small ring
 /// of the latest events, and is never slowed by a watcher.
 pub trait Bus: Send + Sync {
@@ -45,7 +53,7 @@ pub trait Bus: Send + Sync {
     fn publish(&self, session: SessionId, event: Event);
 
     /// Watches a session from now on.
-    fn watch(&self, session: SessionId) -> BoxStream<'static, Sight>;
+    fn watch(&self, session: SessionId) -> Watch;
 
     /// Reports whether anyone watches. Fragments are not made for nobody.
     fn is_watched(&self, session: SessionId) -> bool;

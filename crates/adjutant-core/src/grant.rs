@@ -134,6 +134,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The tool that was to be called.
     pub tool: String,
+    /// What the act that decided would touch.
+    pub effect: Effect,
     /// The agent whose authority decided.
     pub agent: AgentPath,
     /// What in that authority decided.
@@ -228,6 +230,11 @@ impl Grant {
         self.judge(tool, touches).to_string()
     }
 
+    /// Reports whether there are rules, which judge one path otherwise than the next.
+    pub fn has_rules(&self) -> bool {
+        self.0.line().any(|layer| !layer.charter.rules.is_empty())
+    }
+
     /// Reports whether the agent may have children.
     pub fn may_delegate(&self) -> bool {
         self.0.charter.depth > 0
@@ -264,7 +271,16 @@ impl Layer {
 
     fn judge(&self, tool: &ToolSpec, touch: &Touch) -> Judgement {
         let (verdict, because) = self.decide(tool, touch);
-        Judgement { verdict, tool: tool.name.clone(), agent: self.agent.clone(), because }
+        let (tool, agent) = (tool.name.clone(), self.agent.clone());
+        Judgement { verdict, tool, effect: self.effect(touch), agent, because }
+    }
+
+    /// Returns what an act is to this agent: outside the scope, all is reaching out.
+    fn effect(&self, touch: &Touch) -> Effect {
+        match &touch.target {
+            Target::Path(path) if !self.covers(path) => Effect::Reach,
+            _ => touch.effect,
+        }
     }
 
     fn decide(&self, tool: &ToolSpec, touch: &Touch) -> (Verdict, Because) {
@@ -285,13 +301,12 @@ impl Layer {
     }
 
     fn by_mode(&self, touch: &Touch) -> (Verdict, Because) {
-        let mode = self.charter.mode;
-        match &touch.target {
-            Target::Path(path) if !self.covers(path) => {
-                (mode.verdict(Effect::Reach), Because::Outside(mode, path.clone()))
-            }
-            _ => (mode.verdict(touch.effect), Because::Mode(mode, touch.effect)),
-        }
+        let (mode, effect) = (self.charter.mode, self.effect(touch));
+        let because = match &touch.target {
+            Target::Path(path) if !self.covers(path) => Because::Outside(mode, path.clone()),
+            _ => Because::Mode(mode, effect),
+        };
+        (mode.verdict(effect), because)
     }
 }
 
@@ -332,7 +347,7 @@ fn normal(path: &Path) -> PathBuf {
 
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { verdict, tool, agent, because } = self;
+        let Self { verdict, tool, agent, because, .. } = self;
         write!(f, "`{tool}` is {verdict}: ")?;
         match because {
             Because::Access => write!(f, "`{agent}` was not given this tool"),

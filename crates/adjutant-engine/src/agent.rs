@@ -24,13 +24,14 @@ use crate::{
     mailbox::{Letter, Mailbox},
     notice,
     seat::Seat,
+    session::Written,
     stop::Stop,
     turn::{self, Reply},
 };
 
 /// An agent at work.
 pub(crate) struct Agent {
-    seat: Arc<Seat>,
+    pub(crate) seat: Arc<Seat>,
     history: History,
     stay: Stay,
     gauge: Gauge,
@@ -56,10 +57,10 @@ impl Agent {
     }
 
     /// Runs the agent until it has nothing more to do, or cannot go on.
-    pub(crate) async fn run(&mut self, started: EventKind, task: Message) -> Outcome {
+    pub(crate) async fn run(&mut self, begun: Written) -> Outcome {
         let seat = Arc::clone(&self.seat);
         let end = {
-            let mut live = std::pin::pin!(self.live(started, task));
+            let mut live = std::pin::pin!(self.live(begun));
             tokio::select! {
                 biased;
                 end = &mut live => end,
@@ -78,8 +79,8 @@ impl Agent {
         }
     }
 
-    async fn live(&mut self, started: EventKind, task: Message) -> Result<(), Stop> {
-        self.push(vec![started], task).await?;
+    async fn live(&mut self, begun: Written) -> Result<(), Stop> {
+        begun.await?;
         loop {
             self.hear(self.mailbox().take_urgent()).await?;
             let reply = self.turn().await?;

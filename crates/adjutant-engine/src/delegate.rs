@@ -23,7 +23,7 @@ use crate::{
     mailbox::{Letter, NotTaken},
     roster::Entry,
     seat::{Family, Identity, Seat, ToolSet},
-    session::Shared,
+    session::{Shared, Written},
     stop::Stop,
 };
 
@@ -224,7 +224,7 @@ pub(crate) struct Birth {
 pub(crate) fn launch(
     birth: Birth,
     order: Order,
-    history: History,
+    mut history: History,
     clamped: Vec<Clamp>,
     stay: Stay,
 ) -> Result<Started, Refusal> {
@@ -244,38 +244,54 @@ pub(crate) fn launch(
     let (custody, family) =
         (Custody::default(), Family::of(shared.settings.max_children_per_agent));
     let seat = Seat { shared, entry, model, system, tools, grant, work, custody, workdir, family };
+    let origin = if parent.is_some() { Origin::Parent } else { Origin::Person };
+    let task = Arc::new(Message::user(origin, &order.task));
+    let begun = seat.begin(order, &clamped, history.messages().len(), Arc::clone(&task));
+    history.push(task);
     let started = Started {
         id: seat.entry.identity.id,
         path: seat.path().clone(),
         model: Arc::clone(&seat.model.info().name),
     };
-    tokio::spawn(live(Arc::new(seat), order, Life { history, clamped, stay, places, parent }));
+    let agent = Agent::new(Arc::new(seat), history, stay);
+    tokio::spawn(live(agent, begun, Life { clamped, places, parent }));
     Ok(started)
 }
 
+impl Seat {
+    /// Writes the beginning of the agent. This is done by whoever starts it and not in
+    /// its own task, so that siblings begin in the order in which they were called for.
+    fn begin(
+        &self,
+        order: Order,
+        clamped: &[Clamp],
+        inherited: usize,
+        task: Arc<Message>,
+    ) -> Written {
+        let started = EventKind::Started {
+            order: Arc::new(order),
+            model: Arc::clone(&self.model.info().name),
+            mode: self.grant.mode(),
+            tools: self.tools.names(),
+            clamped: clamped.to_vec(),
+            inherited,
+        };
+        let said = EventKind::Said { message: task };
+        self.shared.write(&self.entry.identity, vec![started, said])
+    }
+}
+
 struct Life {
-    history: History,
     clamped: Vec<Clamp>,
-    stay: Stay,
     places: Places,
     parent: Option<Arc<Seat>>,
 }
 
-/// An agent's whole life, from `Started` to `Finished`.
-async fn live(seat: Arc<Seat>, order: Order, life: Life) {
-    let Life { history, clamped, stay, places, parent } = life;
-    let origin = if parent.is_some() { Origin::Parent } else { Origin::Person };
-    let task = Message::user(origin, &order.task);
-    let started = EventKind::Started {
-        order: Arc::new(order),
-        model: Arc::clone(&seat.model.info().name),
-        mode: seat.grant.mode(),
-        tools: seat.tools.names(),
-        clamped: clamped.clone(),
-        inherited: history.messages().len(),
-    };
-    let mut agent = Agent::new(Arc::clone(&seat), history, stay);
-    let run = AssertUnwindSafe(agent.run(started, task)).catch_unwind().await;
+/// An agent's whole life, up to `Finished`.
+async fn live(mut agent: Agent, begun: Written, life: Life) {
+    let Life { clamped, places, parent } = life;
+    let seat = Arc::clone(&agent.seat);
+    let run = AssertUnwindSafe(agent.run(begun)).catch_unwind().await;
     let outcome =
         run.unwrap_or_else(|panic| Stop::Panic(message_of(&*panic)).outcome(String::new()));
     let receipt = Receipt { clamped, ..agent.receipt };

@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use adjutant_core::{
-    Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
+    Answer, Ask, CallId, EventKind, Exhausted, History, JournalError, Judgement, Message,
     StopReason, Tool, ToolCall, ToolError, ToolResult, Verdict,
 };
 use futures_util::{FutureExt as _, future::try_join_all};
@@ -143,8 +143,8 @@ async fn permission(
     judgement: &Judgement,
 ) -> Result<Result<Job, String>, JournalError> {
     let id = call.id.clone();
-    let effect = seat.tools.find(&call.name).map_or(Effect::Reach, |(_, spec)| spec.effect);
-    let ask = Ask::Permission { call, effect, because: judgement.to_string() };
+    let (effect, because) = (judgement.effect, judgement.to_string());
+    let ask = Ask::Permission { call, effect, because };
     let why = match seat.ask(&id, ask).await? {
         Answer::Allow => {
             seat.record(vec![job.intent.clone()]).await?;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentPath, Bus, Event, EventKind, Journal, JournalError, Seq, SessionId, Sight,
+    AgentPath, Bus, Event, EventKind, Journal, JournalError, Seq, SessionId, Sight, Watch,
 };
 use futures_util::{
     Stream, StreamExt as _,
@@ -45,7 +45,7 @@ impl Events {
         lost: Lost,
     ) -> Self {
         // Watching begins before the journal is read, so that nothing falls in between.
-        let ring = bus.watch(session);
+        let Watch { after: ring_at, sights: ring } = bus.watch(session);
         let page = VecDeque::new();
         let reader = Reader {
             journal,
@@ -54,7 +54,7 @@ impl Events {
             page,
             cursor: after,
             target: Some(Seq::MAX),
-            ring_at: after,
+            ring_at,
             missed: 0,
             next: None,
             dropped: 0,

@@ -13,7 +13,7 @@ use adjutant_core::{
     Address, AgentPath, Allowance, Bus, Command, EventKind, Grant, History, Journal, JournalError,
     Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
 };
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -70,6 +70,9 @@ pub enum Stay {
 #[error("{0}")]
 pub struct NotSent(pub String);
 
+/// Comes when the journal has kept what was written.
+pub(crate) type Written = BoxFuture<'static, Result<Seq, JournalError>>;
+
 /// What all agents of a session share.
 pub(crate) struct Shared {
     pub(crate) id: SessionId,
@@ -101,8 +104,14 @@ impl Shared {
         if kinds.is_empty() {
             return Ok(());
         }
+        self.write(identity, kinds).await.map(|_| ())
+    }
+
+    /// Hands events to the journal at once, in the order of the calls, whether or not
+    /// anybody waits for the result.
+    pub(crate) fn write(&self, identity: &Identity, kinds: Vec<EventKind>) -> Written {
         let batch = kinds.into_iter().map(|kind| identity.event(kind)).collect();
-        self.journal.append(self.id, batch).await.map(|_| ())
+        self.journal.append(self.id, batch)
     }
 
     /// Waits for a place among the calls to a provider.
@@ -234,7 +243,7 @@ impl Drop for Attendance {
 async fn route(
     shared: Arc<Shared>,
     root: Arc<Entry>,
-    mut commands: futures_util::stream::BoxStream<'static, (AgentPath, Command)>,
+    mut commands: BoxStream<'static, (AgentPath, Command)>,
 ) {
     let mut end = std::pin::pin!(root.end());
     loop {

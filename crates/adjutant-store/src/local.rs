@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use adjutant_core::{Address, AgentPath, Bus, Command, Event, Seq, SessionId, Sight, Unreachable};
+use adjutant_core::{
+    Address, AgentPath, Bus, Command, Event, Seq, SessionId, Sight, Unreachable, Watch,
+};
 use futures_util::{
     future::{BoxFuture, FutureExt},
     stream::{self, BoxStream, StreamExt},
@@ -93,20 +95,20 @@ impl Bus for LocalBus {
         self.with(session, |channel| channel.publish(event));
     }
 
-    fn watch(&self, session: SessionId) -> BoxStream<'static, Sight> {
-        let events = self.with(session, |channel| {
+    fn watch(&self, session: SessionId) -> Watch {
+        let (after, events) = self.with(session, |channel| {
             let ring = || broadcast::Sender::new(self.ring.get());
-            channel.ring.get_or_insert_with(ring).subscribe()
+            (channel.last, channel.ring.get_or_insert_with(ring).subscribe())
         });
-        stream::unfold(events, |mut events| async {
+        let sights = stream::unfold(events, |mut events| async {
             let sight = match events.recv().await {
                 Ok(event) => Sight::Event(event),
                 Err(RecvError::Lagged(missed)) => Sight::Missed(missed),
                 Err(RecvError::Closed) => return None,
             };
             Some((sight, events))
-        })
-        .boxed()
+        });
+        Watch { after, sights: sights.boxed() }
     }
 
     fn is_watched(&self, session: SessionId) -> bool {

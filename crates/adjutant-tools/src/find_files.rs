@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::{blocking, glob::Glob, listing::Listing, place::Place, typed::TypedTool, walk};
+use crate::{
+    blocking, gate::Gate, glob::Glob, listing::Listing, place::Place, typed::TypedTool, walk,
+};
 
 pub(crate) struct FindFiles;
 
@@ -48,19 +50,24 @@ impl TypedTool for FindFiles {
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         let place = Place::find(args.path(), host.workdir());
-        let token = host.token().clone();
-        blocking::run(move || find(&place, &args.pattern, &token)).await
+        let (gate, token) = (Gate::new::<Self>(host, &place), host.token().clone());
+        blocking::run(move || find(&place, &args.pattern, &gate, &token)).await
     }
 }
 
-fn find(place: &Place, pattern: &str, token: &CancellationToken) -> Result<String, ToolError> {
+fn find(
+    place: &Place,
+    pattern: &str,
+    gate: &Gate,
+    token: &CancellationToken,
+) -> Result<String, ToolError> {
     let glob = Glob::new(pattern)?;
     let name = place.name(&place.real);
     if !place.metadata()?.is_dir() {
         return Err(ToolError(format!("`{name}` is not a directory")));
     }
     let mut listing = Listing::default();
-    for entry in walk::below(&place.real, glob.hidden) {
+    for entry in walk::below(&place.real, glob.hidden, gate) {
         blocking::check(token)?;
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
@@ -74,5 +81,5 @@ fn find(place: &Place, pattern: &str, token: &CancellationToken) -> Result<Strin
         }
     }
     let nothing = format!("[no file matches `{pattern}`]");
-    Ok(listing.render(&nothing, "use a narrower pattern or path"))
+    Ok(listing.render(&nothing, "use a narrower pattern or path") + &gate.to_string())
 }

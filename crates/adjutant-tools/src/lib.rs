@@ -16,6 +16,7 @@ mod blocking;
 mod brief;
 mod delegation;
 mod find_files;
+mod gate;
 mod glob;
 #[cfg(unix)]
 pub mod keeper;

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     blocking,
+    gate::Gate,
     listing::Listing,
     place::Place,
     typed::TypedTool,
@@ -55,20 +56,25 @@ impl TypedTool for ListDir {
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         let place = Place::find(args.path(), host.workdir());
-        let token = host.token().clone();
-        blocking::run(move || list(&place, args.recursive.unwrap_or(false), &token)).await
+        let (gate, token) = (Gate::new::<Self>(host, &place), host.token().clone());
+        blocking::run(move || list(&place, &args, &gate, &token)).await
     }
 }
 
-fn list(place: &Place, recursive: bool, token: &CancellationToken) -> Result<String, ToolError> {
+fn list(
+    place: &Place,
+    args: &Args,
+    gate: &Gate,
+    token: &CancellationToken,
+) -> Result<String, ToolError> {
     if !place.metadata()?.is_dir() {
         let name = place.name(&place.real);
         return Err(ToolError(format!("`{name}` is not a directory: use read_file")));
     }
-    let (walk, narrower) = if recursive {
-        (walk::below(&place.real, Hidden::Shown), "list a directory further down")
+    let (walk, narrower) = if args.recursive.unwrap_or(false) {
+        (walk::below(&place.real, Hidden::Shown, gate), "list a directory further down")
     } else {
-        (walk::entries(&place.real), "use find_files with a pattern")
+        (walk::entries(&place.real, gate), "use find_files with a pattern")
     };
     let mut listing = Listing::default();
     for entry in walk {
@@ -79,7 +85,7 @@ fn list(place: &Place, recursive: bool, token: &CancellationToken) -> Result<Str
             Err(error) => listing.troubles.push(&error),
         }
     }
-    Ok(listing.render("[the directory is empty]", narrower))
+    Ok(listing.render("[the directory is empty]", narrower) + &gate.to_string())
 }
 
 fn describe(entry: &DirEntry, root: &Path) -> String {

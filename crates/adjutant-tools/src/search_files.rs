@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     blocking::{self, Stoppable},
     brief,
+    gate::Gate,
     glob::Glob,
     listing::Troubles,
     place::Place,
@@ -79,12 +80,14 @@ impl TypedTool for SearchFiles {
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         let place = Place::find(args.path(), host.workdir());
-        let token = host.token().clone();
-        let found = blocking::run(move || Search::new(place, &args, token)?.run()).await?;
+        let (gate, token) = (Gate::new::<Self>(host, &place), host.token().clone());
+        let (shown, walked) = (gate.clone(), gate);
+        let search = move || Search::new(place, &args, walked, token)?.run();
+        let found = blocking::run(search).await?;
         for path in &found.files {
             host.note(Fact::Read { path: path.display().to_string() });
         }
-        Ok(found.render())
+        Ok(found.render() + &shown.to_string())
     }
 }
 
@@ -93,11 +96,17 @@ struct Search {
     matcher: RegexMatcher,
     searcher: Searcher,
     glob: Option<Glob>,
+    gate: Gate,
     token: CancellationToken,
 }
 
 impl Search {
-    fn new(place: Place, args: &Args, token: CancellationToken) -> Result<Self, ToolError> {
+    fn new(
+        place: Place,
+        args: &Args,
+        gate: Gate,
+        token: CancellationToken,
+    ) -> Result<Self, ToolError> {
         let Args { pattern, glob, context, case_insensitive, .. } = args;
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(case_insensitive.unwrap_or(false))
@@ -115,14 +124,14 @@ impl Search {
             .after_context(context)
             .build();
         let glob = glob.as_deref().map(Glob::new).transpose()?;
-        Ok(Self { place, matcher, searcher, glob, token })
+        Ok(Self { place, matcher, searcher, glob, gate, token })
     }
 
     fn run(mut self) -> Result<Found, ToolError> {
         self.place.metadata()?;
         let hidden = self.glob.as_ref().map_or(Hidden::Skipped, |glob| glob.hidden);
         let mut found = Found::default();
-        for entry in walk::below(&self.place.real, hidden) {
+        for entry in walk::below(&self.place.real, hidden, &self.gate) {
             blocking::check(&self.token)?;
             match entry {
                 Ok(entry) if self.wants(&entry) => self.search(entry.into_path(), &mut found)?,

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use ignore::{Walk, WalkBuilder};
 
+use crate::gate::Gate;
+
 /// What becomes of names that start with a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hidden {
@@ -15,20 +17,25 @@ pub(crate) enum Hidden {
 
 /// Walks a directory, or a single file, without what `.gitignore` names. Links are seen
 /// and not followed, so a walk never leaves the directory it was allowed.
-pub(crate) fn below(root: &Path, hidden: Hidden) -> Walk {
+pub(crate) fn below(root: &Path, hidden: Hidden, gate: &Gate) -> Walk {
+    let gate = gate.clone();
     WalkBuilder::new(root)
         .hidden(hidden == Hidden::Skipped)
         .require_git(false)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .filter_entry(move |entry| {
+            entry.depth() == 0 || (entry.file_name() != ".git" && gate.admits(entry.path()))
+        })
         .sort_by_file_name(Ord::cmp)
         .build()
 }
 
-/// Walks the entries of a directory itself, every one of them.
-pub(crate) fn entries(root: &Path) -> Walk {
+/// Walks the entries of a directory itself, hidden ones too.
+pub(crate) fn entries(root: &Path, gate: &Gate) -> Walk {
+    let gate = gate.clone();
     WalkBuilder::new(root)
         .standard_filters(false)
         .max_depth(Some(1))
+        .filter_entry(move |entry| entry.depth() == 0 || gate.admits(entry.path()))
         .sort_by_file_name(Ord::cmp)
         .build()
 }

@@ -65,9 +65,11 @@ pub(super) async fn who_listens_no_more_is_not_reached(bus: &dyn Bus) {
 }
 
 pub(super) async fn a_watcher_sees_its_session_from_now_on(bus: &dyn Bus) {
-    let mut early = bus.watch(session(1));
+    let mut early = bus.watch(session(1)).sights;
     bus.publish(session(1), kept(1));
-    let mut late = bus.watch(session(1));
+    let late = bus.watch(session(1));
+    assert_eq!(late.after, 1);
+    let mut late = late.sights;
     bus.publish(session(2), kept(7));
     bus.publish(session(1), kept(2));
     assert_eq!(early.next().await, Some(Sight::Event(kept(1).into())));
@@ -79,7 +81,7 @@ pub(super) async fn a_watcher_sees_its_session_from_now_on(bus: &dyn Bus) {
 
 pub(super) fn nobody_watches_once_the_last_went(bus: &dyn Bus) {
     assert!(!bus.is_watched(session(1)));
-    let (first, second) = (bus.watch(session(1)), bus.watch(session(1)));
+    let (first, second) = (bus.watch(session(1)).sights, bus.watch(session(1)).sights);
     assert!(bus.is_watched(session(1)));
     assert!(!bus.is_watched(session(2)));
     drop(first);
@@ -92,7 +94,7 @@ pub(super) async fn a_fragment_has_the_position_before_it(bus: &dyn Bus) {
     // The last position is known to those who come later, too.
     bus.publish(session(1), kept(5));
     bus.publish(session(2), kept(9));
-    let mut sights = bus.watch(session(1));
+    let mut sights = bus.watch(session(1)).sights;
     bus.publish(session(1), fragment("a"));
     bus.publish(session(1), kept(6));
     bus.publish(session(1), fragment("b"));
@@ -105,7 +107,7 @@ pub(super) async fn a_fragment_has_the_position_before_it(bus: &dyn Bus) {
 pub(super) async fn a_stuck_watcher_learns_how_much_it_missed(bus: &dyn Bus) {
     // More than any ring should hold.
     const EVENTS: u64 = 20_000;
-    let mut stuck = bus.watch(session(1));
+    let mut stuck = bus.watch(session(1)).sights;
     (1..=EVENTS).for_each(|seq| bus.publish(session(1), kept(seq)));
     let Some(Sight::Missed(missed)) = stuck.next().await else {
         panic!("all {EVENTS} events were held for a watcher that did not look");

@@ -43,7 +43,9 @@ pub(super) struct Database {
 #[derive(Debug, thiserror::Error)]
 enum Unopened {
     #[error("its directory cannot be made: {0}")]
-    Directory(#[from] io::Error),
+    Directory(io::Error),
+    #[error("{0}")]
+    File(io::Error),
     #[error(
         "it is of version {found}, and this program knows versions up to {}: use a newer program \
          or another file",
@@ -67,8 +69,9 @@ impl Database {
 
 fn open(path: &Path, durability: Durability) -> Result<Connection, Unopened> {
     if let Some(directory) = path.parent() {
-        make_private(directory)?;
+        make_private(directory).map_err(Unopened::Directory)?;
     }
+    make_file(path).map_err(Unopened::File)?;
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
     migrate(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)?;
@@ -107,6 +110,15 @@ fn make_private(directory: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(directory)
+}
+
+/// Makes the file, if it is not there, so that only its owner can read it. SQLite gives
+/// its other files the same permissions.
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.append(true).create(true).open(path).map(drop)
 }
 
 fn migrate(transaction: Transaction<'_>) -> Result<(), Unopened> {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Bus, Command, Event, Journal, SessionId, Sight, Unreachable,
+    Address, AgentPath, Bus, Command, Event, Journal, SessionId, Unreachable, Watch,
 };
 use adjutant_store::LocalBus;
 use futures_util::{future::BoxFuture, stream::BoxStream};
@@ -42,7 +42,7 @@ impl Bus for Reporting {
         self.0.publish(session, event);
     }
 
-    fn watch(&self, session: SessionId) -> BoxStream<'static, Sight> {
+    fn watch(&self, session: SessionId) -> Watch {
         self.0.watch(session)
     }
 

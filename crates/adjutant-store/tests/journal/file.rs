@@ -68,7 +68,11 @@ async fn a_directory_that_is_made_is_private() {
     let directory = tempfile::tempdir().unwrap();
     let made = directory.path().join("one").join("two");
     assert_eq!(open(&made.join("journal.db")).sessions().await, Ok(vec![]));
-    assert_eq!(fs::metadata(made).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o700);
+    for file in fs::read_dir(made).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
 }
 
 #[tokio::test]
@@ -99,7 +103,7 @@ async fn of_two_writers_of_one_session_the_first_is_stopped() {
     let (first, second) = (open_on(&path, bus.clone()), open(&path));
     assert_eq!(first.append(session(1), vec![rested()]).await, Ok(1));
     assert_eq!(second.append(session(1), vec![rested()]).await, Ok(2));
-    let mut sights = bus.watch(session(1));
+    let mut sights = bus.watch(session(1)).sights;
     for _ in 0..2 {
         let error = first.append(session(1), vec![rested()]).await.unwrap_err();
         assert!(error.0.contains("another process"), "{error}");

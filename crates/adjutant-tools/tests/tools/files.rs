@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use adjutant_core::{Effect, Target, Touch};
+use adjutant_core::{Effect, Rules, Target, Touch};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -49,6 +49,23 @@ fn a_link_that_leads_outside_is_judged_by_where_it_leads() {
     for (name, arguments, expected) in cases {
         assert_eq!(touched(name, &arguments, &work), expected);
     }
+}
+
+#[tokio::test]
+async fn a_walk_passes_by_what_a_rule_denies() {
+    let files = [("a.txt", "word"), ("secrets/key.txt", "word"), ("deep/secrets/key.txt", "word")];
+    let (_keep, seat) = project(&files);
+    let deny = vec!["*(secrets/**)".parse().unwrap(), "*(deep/secrets)".parse().unwrap()];
+    let seat = seat.with_rules(Rules { deny, ..Rules::default() });
+    let out = |count: usize| format!("\n[{count} left out by a rule; name them to be told which]");
+    let found = seat.call("search_files", json!({ "pattern": "word" })).await.unwrap();
+    assert_eq!(found, format!("a.txt:1: word{}", out(2)));
+    let found = seat.call("find_files", json!({ "pattern": "*.txt" })).await.unwrap();
+    assert_eq!(found, format!("a.txt{}", out(2)));
+    let listed = seat.call("list_dir", json!({ "path": "secrets" })).await.unwrap();
+    assert_eq!(listed, format!("[the directory is empty]{}", out(1)));
+    let listed = seat.call("list_dir", json!({ "recursive": true })).await.unwrap();
+    assert_eq!(listed, format!("a.txt (4 bytes)\ndeep/\nsecrets/{}", out(2)));
 }
 
 #[cfg(unix)]

@@ -48,6 +48,13 @@ impl Seat {
         }
     }
 
+    /// Has rules.
+    pub(crate) fn with_rules(self, rules: Rules) -> Self {
+        let (access, scope) = (Access::Inherit, vec![self.workdir.clone()]);
+        let grant = mint(Charter { mode: Mode::Auto, rules, access, scope, depth: 3 });
+        Self { grant, ..self }
+    }
+
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<String, String> {
         let called = self::tool(tool).call(arguments, self).await;
         called.map_err(|ToolError(text)| text)
