@@ -138,7 +138,13 @@ impl<'a> Follower<'a> {
     }
 
     fn hear(&mut self, line: &str) -> io::Result<Option<(AgentPath, QuestionId, Answer)>> {
-        self.asking.as_mut().map_or(Ok(None), |asking| asking.hear(line))
+        match &mut self.asking {
+            Some(asking) if asking.is_open() => asking.hear(line),
+            _ => {
+                self.view.pushed_down();
+                Ok(None)
+            }
+        }
     }
 
     fn tell(&mut self, news: &str) -> io::Result<()> {
@@ -169,7 +175,7 @@ mod tests {
         fixture::{Paper, Story, currency, permission, question},
     };
 
-    /// A view that tells when it draws and when it steps aside.
+    /// A view that tells when it draws, is pushed down or steps aside.
     #[derive(Default)]
     struct Watched(Vec<&'static str>);
 
@@ -181,6 +187,10 @@ mod tests {
         fn tick(&mut self, _: &Tree, _: Millis) -> io::Result<()> {
             self.0.push("drawn");
             Ok(())
+        }
+
+        fn pushed_down(&mut self) {
+            self.0.push("pushed down");
         }
 
         fn step_aside(&mut self) -> io::Result<()> {
@@ -233,7 +243,7 @@ mod tests {
         let allowed = Some((AgentPath::root(), question(2), Answer::Allow));
         assert_eq!(follower.hear("y").unwrap(), allowed);
         follower.tick(4).unwrap();
-        assert_eq!(view.0, ["drawn", "stepped aside", "stepped aside", "drawn"]);
+        assert_eq!(view.0, ["drawn", "pushed down", "stepped aside", "stepped aside", "drawn"]);
         insta::assert_snapshot!(paper.text(), @r"
         [forgotten] root.a-1 asks: Which currency?
           1) euro

@@ -137,6 +137,10 @@ impl View for Live {
         self.redraw(&lines)
     }
 
+    fn pushed_down(&mut self) {
+        self.drawn += usize::from(self.drawn > 0);
+    }
+
     fn step_aside(&mut self) -> io::Result<()> {
         self.redraw(&[])
     }
@@ -204,6 +208,22 @@ mod tests {
         ✓ root completed · 2 calls · 1.2k tokens · 3.4s
         ");
         assert_eq!(answer.text(), "four\n");
+    }
+
+    #[test]
+    fn a_line_that_was_typed_leaves_nothing_of_the_drawing() {
+        let terminal = Paper::default();
+        let mut view = live(&terminal, &Paper::default());
+        let type_in = |view: &mut Live, line: &str| {
+            write!(terminal.clone(), "{line}\n{}", TOGETHER[1]).unwrap();
+            view.pushed_down();
+        };
+        type_in(&mut view, "before");
+        show(&mut view, &Story::default().start("root", "sum").start("root.a-1", "part"));
+        type_in(&mut view, "over it");
+        type_in(&mut view, "again");
+        view.step_aside().unwrap();
+        assert_eq!(screen(&terminal.text()), "before");
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub trait View: Send {
         Ok(())
     }
 
+    /// Learns that a line was typed that nobody asked for. Its echo pushed the screen's
+    /// cursor a row down.
+    fn pushed_down(&mut self) {}
+
     /// Leaves the screen to somebody else, until the next tick.
     fn step_aside(&mut self) -> io::Result<()> {
         Ok(())
