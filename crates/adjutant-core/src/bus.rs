@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use futures_util::{future::BoxFuture, stream::BoxStream};
 
+use tokio::sync::oneshot;
+
 use crate::{AgentPath, Command, Event, Seq, SessionId};
 
 /// Where an agent is to be found.
@@ -15,10 +17,41 @@ pub struct Address {
     pub path: AgentPath,
 }
 
-/// Nobody listens at the address.
+/// A command was not obeyed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no agent listens at `{0}`")]
-pub struct Unreachable(pub AgentPath);
+pub enum Undelivered {
+    /// Nobody listens there.
+    #[error("no agent listens at `{0}`")]
+    Nobody(AgentPath),
+    /// Whoever listens there would not have it.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// A command on its way to an agent. Whoever hears it says what became of it; one that
+/// is dropped has reached nobody.
+#[derive(Debug)]
+pub struct Errand {
+    /// Whom it is for.
+    pub to: AgentPath,
+    /// What is asked.
+    pub command: Command,
+    answer: oneshot::Sender<Result<(), String>>,
+}
+
+impl Errand {
+    /// Makes an errand, and where its answer will be.
+    pub fn new(to: AgentPath, command: Command) -> (Self, oneshot::Receiver<Result<(), String>>) {
+        let (answer, receiver) = oneshot::channel();
+        (Self { to, command, answer }, receiver)
+    }
+
+    /// Says what became of the command.
+    pub fn answer(self, answer: Result<(), String>) {
+        // Whoever sent it may have gone.
+        let _ = self.answer.send(answer);
+    }
+}
 
 /// What a watcher sees.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,12 +74,13 @@ pub struct Watch {
 /// Moves commands down a tree and events up it. Remembers no more than a small ring
 /// of the latest events, and is never slowed by a watcher.
 pub trait Bus: Send + Sync {
-    /// Delivers a command to whoever listens at the address or above it.
-    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Unreachable>>;
+    /// Delivers a command to whoever listens at the address or nearest above it, and
+    /// waits for what becomes of it.
+    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Undelivered>>;
 
     /// Receives the commands for the agent at the address and for everyone below it,
-    /// until the stream is dropped.
-    fn listen(&self, at: Address) -> BoxStream<'static, (AgentPath, Command)>;
+    /// until the stream is dropped. Of several who listen at one address the latest does.
+    fn listen(&self, at: Address) -> BoxStream<'static, Errand>;
 
     /// Shows an event to the watchers. A fragment gets the position of the last
     /// kept event shown before it.

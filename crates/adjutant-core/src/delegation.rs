@@ -169,6 +169,9 @@ pub enum Refusal {
     /// The agent has more messages than it can keep.
     #[error("the mailbox of `{0}` is full: wait until it has read some")]
     MailboxFull(AgentPath),
+    /// The session has a root.
+    #[error("the session has begun already")]
+    Begun,
     /// The one who asks is being stopped.
     #[error("you are being stopped")]
     Stopping,

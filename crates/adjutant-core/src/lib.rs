@@ -36,7 +36,7 @@ pub mod tree;
 pub mod usage;
 
 pub use allowance::{Allowance, Exhausted, Measure};
-pub use bus::{Address, Bus, Sight, Unreachable, Watch};
+pub use bus::{Address, Bus, Errand, Sight, Undelivered, Watch};
 pub use command::{Answer, Ask, Command, When};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status};
 pub use event::{Event, EventKind, Fragment, Millis, Seq};

@@ -183,17 +183,28 @@ impl Message {
             Self::User { parts, .. } | Self::Assistant { parts } => {
                 parts.iter().map(Part::size).sum()
             }
-            Self::Tools { results } => results.iter().map(|result| result.text.len() + 32).sum(),
+            Self::Tools { results } => results.iter().map(ToolResult::size).sum(),
         }
     }
 }
 
-impl Part {
+impl Image {
+    /// Providers charge a picture by its pixels, not its bytes.
+    const SIZE: usize = 4096;
+}
+
+impl ToolResult {
     fn size(&self) -> usize {
+        self.text.len() + self.images.len() * Image::SIZE + 32
+    }
+}
+
+impl Part {
+    /// Returns about how many bytes the part takes in a request.
+    pub fn size(&self) -> usize {
         match self {
             Self::Text { text, .. } | Self::Reasoning { text, .. } => text.len() + 16,
-            // Providers charge a picture by its pixels, not its bytes.
-            Self::Image(_) => 4096,
+            Self::Image(_) => Image::SIZE,
             Self::Call(call) => call.name.len() + value_size(&call.arguments) + 48,
         }
     }

@@ -24,7 +24,7 @@ pub struct Purse {
     ledger: Arc<Ledger>,
     key: usize,
     // Keeps the accounts above open for as long as this one is.
-    above: Option<Arc<Self>>,
+    _above: Option<Arc<Self>>,
 }
 
 /// The accounts of a whole tree, behind one lock.
@@ -40,8 +40,11 @@ struct Account {
     allowance: Allowance,
     spent: Sum,
     reserved: Sum,
-    /// Held back from ordinary turns and from children, for the last turn.
+    /// Held back from ordinary turns, for the agent's last turn.
     kept: Sum,
+    /// Held back from ordinary turns, for the last turn of somebody below whom no
+    /// limit of their own stops.
+    kept_below: Sum,
     own: Usage,
     turns: u64,
     calls: u64,
@@ -123,11 +126,12 @@ impl Purse {
             spent: Sum::default(),
             reserved: Sum::default(),
             kept: Sum::default(),
+            kept_below: Sum::default(),
             own: Usage::default(),
             turns: 0,
             calls: 0,
         });
-        Arc::new(Self { ledger, key, above })
+        Arc::new(Self { ledger, key, _above: above })
     }
 
     /// Sets money aside for a model call, here and in every purse above. Waits
@@ -149,18 +153,17 @@ impl Purse {
 
     fn try_reserve(self: &Arc<Self>, need: Need) -> Result<Reservation, Short> {
         let mut accounts = self.ledger.lock();
-        if need.turn == Turn::Ordinary {
-            accounts[self.key].keep_for_last_turn(need);
-        }
+        let line = line(&accounts, self.key);
         let mut output = need.output;
-        let mut key = Some(self.key);
-        while let Some(at) = key {
-            let is_own = at == self.key;
-            output = output.min(accounts[at].affordable(need, is_own)?);
-            key = accounts[at].above;
+        for (at, whose) in &line {
+            let account = &mut accounts[*at];
+            if need.turn == Turn::Ordinary {
+                account.keep_for_last_turn(need, *whose);
+            }
+            output = output.min(account.affordable(need, *whose)?);
         }
         let sum = need.sum(output);
-        on_line(&mut accounts, self.key, |account| account.reserved.add(sum));
+        line.iter().for_each(|(at, _)| accounts[*at].reserved.add(sum));
         drop(accounts);
         let purse = Arc::clone(self);
         Ok(Reservation { purse, need, output, sum, seen: Usage::default(), state: Stage::Held })
@@ -168,31 +171,26 @@ impl Purse {
 
     /// Counts one of the agent's own turns.
     pub fn take_turn(&self) -> Result<(), Exhausted> {
-        self.count(Measure::Turns)
+        self.count(Measure::Turns, |account| &mut account.turns)
     }
 
     /// Counts one of the agent's own tool calls.
     pub fn take_call(&self) -> Result<(), Exhausted> {
-        self.count(Measure::Calls)
+        self.count(Measure::Calls, |account| &mut account.calls)
     }
 
-    fn count(&self, measure: Measure) -> Result<(), Exhausted> {
+    fn count(
+        &self,
+        measure: Measure,
+        counter: fn(&mut Account) -> &mut u64,
+    ) -> Result<(), Exhausted> {
         let mut accounts = self.ledger.lock();
         let account = &mut accounts[self.key];
-        let (counter, limit) = match measure {
-            Measure::Turns => (&mut account.turns, account.allowance.turns),
-            _ => (&mut account.calls, account.allowance.calls),
-        };
-        match limit {
-            Some(limit) if *counter >= limit.get() => {
-                let (limit, spent) = (limit.get(), *counter);
-                Err(Exhausted { measure, limit, spent, agent: account.agent.clone() })
-            }
-            _ => {
-                *counter += 1;
-                Ok(())
-            }
+        if account.left(measure, Whose::Own) == Some(0) {
+            return Err(account.exhausted(measure));
         }
+        *counter(account) += 1;
+        Ok(())
     }
 
     /// Tells what was spent so far.
@@ -203,30 +201,26 @@ impl Purse {
         Spending { own, tokens, micros, reserved: reserved.tokens, turns, calls }
     }
 
-    /// Returns what the agent itself may spend; the purses above may have less.
-    pub fn allowance(&self) -> Allowance {
-        self.ledger.lock()[self.key].allowance
-    }
-
-    /// Returns how many tokens the agent can still spend, the purses above counted
-    /// in; `None` is no limit.
-    pub fn tokens_left(&self) -> Option<u64> {
+    /// Returns how much of something the agent and those above it have left to spend;
+    /// `None` is no limit.
+    pub fn left(&self, measure: Measure) -> Option<u64> {
         let accounts = self.ledger.lock();
-        let mut least: Option<u64> = None;
-        let mut key = Some(self.key);
-        while let Some(at) = key {
-            let Account { allowance, spent, above, .. } = &accounts[at];
-            let left = allowance.tokens.map(|limit| limit.get().saturating_sub(spent.tokens));
-            least = [least, left].into_iter().flatten().min();
-            key = *above;
-        }
-        least
+        let line = line(&accounts, self.key);
+        let left = line.iter().filter_map(|(at, whose)| accounts[*at].left(measure, *whose));
+        left.min()
     }
 
-    /// Reports whether this purse or one above it limits money.
-    pub fn limits_money(&self) -> bool {
-        let above = self.above.as_ref().is_some_and(|above| above.limits_money());
-        above || self.allowance().micros.is_some()
+    /// Errs when there is nothing left to give a child.
+    pub fn check(&self) -> Result<(), Exhausted> {
+        let accounts = self.ledger.lock();
+        for (at, _) in line(&accounts, self.key) {
+            for measure in [Measure::Tokens, Measure::Money] {
+                if accounts[at].left(measure, Whose::Below) == Some(0) {
+                    return Err(accounts[at].exhausted(measure));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -243,29 +237,57 @@ impl Ledger {
     }
 }
 
-fn on_line(accounts: &mut Slab<Account>, from: usize, mut change: impl FnMut(&mut Account)) {
-    let mut key = Some(from);
-    while let Some(at) = key {
-        change(&mut accounts[at]);
-        key = accounts[at].above;
-    }
+/// Whether an account is the spender's own or stands above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Own,
+    Below,
+}
+
+/// Returns an account and those above it.
+fn line(accounts: &Slab<Account>, from: usize) -> Vec<(usize, Whose)> {
+    let above = std::iter::successors(Some(from), |at| accounts[*at].above);
+    above.map(|at| (at, if at == from { Whose::Own } else { Whose::Below })).collect()
 }
 
 impl Account {
-    /// The last turn reads about what this one reads, and says a few words more.
-    fn keep_for_last_turn(&mut self, need: Need) {
+    /// The last turn reads about what this one reads, and says a few words more. Of an
+    /// allowance at most half is kept for its holder's, and a quarter for one below.
+    fn keep_for_last_turn(&mut self, need: Need, whose: Whose) {
         let Allowance { tokens, micros, .. } = self.allowance;
         let words = tokens.map_or(LAST_WORDS, |limit| LAST_WORDS.min(limit.get() / 10));
         let wanted = need.sum(words);
-        self.kept = Sum {
-            tokens: tokens.map_or(0, |limit| wanted.tokens.min(limit.get() / 2)),
-            micros: micros.map_or(0, |limit| wanted.micros.min(limit.get() / 2)),
+        let share = if whose == Whose::Own { 2 } else { 4 };
+        let kept = Sum {
+            tokens: tokens.map_or(0, |limit| wanted.tokens.min(limit.get() / share)),
+            micros: micros.map_or(0, |limit| wanted.micros.min(limit.get() / share)),
         };
+        match whose {
+            Whose::Own => self.kept = kept,
+            Whose::Below => self.kept_below = self.kept_below.most(kept),
+        }
+    }
+
+    /// Returns how much of something is neither spent nor kept for the agent itself.
+    fn left(&self, measure: Measure, whose: Whose) -> Option<u64> {
+        let kept = if whose == Whose::Own { Sum::default() } else { self.kept };
+        let Self { allowance, spent, turns, calls, .. } = self;
+        let (limit, gone) = match measure {
+            Measure::Tokens => (allowance.tokens, spent.tokens + kept.tokens),
+            Measure::Money => (allowance.micros, spent.micros + kept.micros),
+            Measure::Turns => (allowance.turns, *turns),
+            Measure::Calls => (allowance.calls, *calls),
+        };
+        limit.map(|limit| limit.get().saturating_sub(gone))
     }
 
     /// Returns how long an answer can be paid for.
-    fn affordable(&self, need: Need, is_own: bool) -> Result<u64, Short> {
-        let kept = if is_own && need.turn == Turn::Last { Sum::default() } else { self.kept };
+    fn affordable(&self, need: Need, whose: Whose) -> Result<u64, Short> {
+        let kept = match (need.turn, whose) {
+            (Turn::Ordinary, _) => self.kept.plus(self.kept_below),
+            (Turn::Last, Whose::Below) => self.kept,
+            (Turn::Last, Whose::Own) => Sum::default(),
+        };
         let least = SHORTEST_ANSWER.min(need.output);
         let mut output = need.output;
         if let Some(limit) = self.allowance.tokens {
@@ -296,12 +318,19 @@ impl Account {
         if ever >= least.max(1) {
             return Err(Short::InFlight);
         }
+        Err(Short::Spent(self.exhausted(measure)))
+    }
+
+    fn exhausted(&self, measure: Measure) -> Exhausted {
+        let Self { allowance, spent, turns, calls, agent, .. } = self;
         let (limit, spent) = match measure {
-            Measure::Money => (self.allowance.micros, self.spent.micros),
-            _ => (self.allowance.tokens, self.spent.tokens),
+            Measure::Tokens => (allowance.tokens, spent.tokens),
+            Measure::Money => (allowance.micros, spent.micros),
+            Measure::Turns => (allowance.turns, *turns),
+            Measure::Calls => (allowance.calls, *calls),
         };
         let limit = limit.map_or(0, |limit| limit.get());
-        Err(Short::Spent(Exhausted { measure, limit, spent, agent: self.agent.clone() }))
+        Exhausted { measure, limit, spent, agent: agent.clone() }
     }
 }
 
@@ -317,6 +346,16 @@ impl Need {
 }
 
 impl Sum {
+    fn plus(mut self, other: Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    fn most(self, other: Self) -> Self {
+        let (tokens, micros) = (self.tokens.max(other.tokens), self.micros.max(other.micros));
+        Self { tokens, micros }
+    }
+
     fn add(&mut self, other: Self) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.micros = self.micros.saturating_add(other.micros);
@@ -395,10 +434,10 @@ impl Reservation {
         let paid = Sum { tokens: usage.total(), micros: self.need.cost(usage) };
         let mut accounts = purse.ledger.lock();
         accounts[purse.key].own += usage;
-        on_line(&mut accounts, purse.key, |account| {
-            account.reserved.take(*sum);
-            account.spent.add(paid);
-        });
+        for (at, _) in line(&accounts, purse.key) {
+            accounts[at].reserved.take(*sum);
+            accounts[at].spent.add(paid);
+        }
         drop(accounts);
         purse.ledger.freed.notify_waiters();
         self.state = Stage::Settled;

@@ -15,6 +15,7 @@ use adjutant_core::{
     EventKind, History, Message, Origin, Outcome, Part, Receipt, StopReason, Turn,
 };
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Stay, Unattended,
@@ -36,9 +37,8 @@ pub(crate) struct Agent {
     stay: Stay,
     gauge: Gauge,
     habit: Habit,
-    turns: u64,
     words: Words,
-    /// What its calls were seen to do.
+    /// The turns it took, and what its calls were seen to do.
     pub(crate) receipt: Receipt,
 }
 
@@ -53,7 +53,7 @@ struct Words {
 impl Agent {
     pub(crate) fn new(seat: Arc<Seat>, history: History, stay: Stay) -> Self {
         let (gauge, habit, words) = (Gauge::default(), Habit::default(), Words::default());
-        Self { seat, history, stay, gauge, habit, turns: 0, words, receipt: Receipt::default() }
+        Self { seat, history, stay, gauge, habit, words, receipt: Receipt::default() }
     }
 
     /// Runs the agent until it has nothing more to do, or cannot go on.
@@ -75,8 +75,13 @@ impl Agent {
                 let Words { text, cut } = std::mem::take(&mut self.words);
                 Outcome { reason: cut, ..Outcome::completed(text) }
             }
-            Err(stop) => self.end(stop).await,
+            Err(stop) => self.stop(stop).await,
         }
+    }
+
+    /// Makes the outcome of an agent that panicked.
+    pub(crate) fn broken(&mut self, why: String) -> Outcome {
+        Stop::Panic(why).outcome(std::mem::take(&mut self.words.text))
     }
 
     async fn live(&mut self, begun: Written) -> Result<(), Stop> {
@@ -85,7 +90,7 @@ impl Agent {
             self.hear(self.mailbox().take_urgent()).await?;
             let reply = self.turn().await?;
             if !self.act(reply).await? && !self.expects_more().await? {
-                return Ok(());
+                return self.check();
             }
         }
     }
@@ -97,14 +102,11 @@ impl Agent {
         self.ask(Turn::Ordinary, &token).await
     }
 
-    async fn ask(
-        &mut self,
-        turn: Turn,
-        token: &tokio_util::sync::CancellationToken,
-    ) -> Result<Reply, Stop> {
-        self.turns += 1;
-        let Self { seat, history, gauge, turns, .. } = self;
-        let reply = turn::take(seat, turn::Ask { history, gauge, number: *turns, turn, token });
+    async fn ask(&mut self, turn: Turn, token: &CancellationToken) -> Result<Reply, Stop> {
+        self.receipt.turns += 1;
+        let Self { seat, history, gauge, receipt, .. } = self;
+        let number = receipt.turns;
+        let reply = turn::take(seat, turn::Ask { history, gauge, number, turn, token });
         match reply.await {
             Ok(reply) => Ok(reply),
             Err(turn::Cut { stop, shown }) => {
@@ -118,11 +120,9 @@ impl Agent {
     async fn act(&mut self, reply: Reply) -> Result<bool, Stop> {
         let Reply { message, stop, spent } = reply;
         let plans = Plans::make(&self.seat, &message, stop);
-        let cut = (stop == StopReason::Length).then(|| "the answer reached its limit".to_owned());
-        self.words.say(message.text(), cut);
-        let before = [spent];
+        self.words.say(message.text(), cut(stop));
         let intents: Vec<_> = plans.intents().collect();
-        self.push_between(before, message, intents).await?;
+        self.push([spent], message, intents).await?;
         if plans.is_empty() {
             return Ok(false);
         }
@@ -130,15 +130,18 @@ impl Agent {
         let results = plans.run(&self.seat, &self.history).await?;
         results.iter().flat_map(|result| &result.facts).for_each(|fact| self.receipt.note(fact));
         let repeats = self.habit.observe(self.history.messages().last(), &results);
-        self.push(Vec::new(), Message::Tools { results }).await?;
+        self.push([], Message::Tools { results }, []).await?;
         if let Some(exhausted) = exhausted {
             return Err(exhausted.into());
         }
-        self.check(repeats).map(|()| true)
+        if repeats >= Habit::LIMIT {
+            return Err(Stop::Stuck(repeats));
+        }
+        self.check().map(|()| true)
     }
 
-    /// Errs when the agent should not take another turn.
-    fn check(&self, repeats: usize) -> Result<(), Stop> {
+    /// Errs when the agent may not go on, nor end well.
+    fn check(&self) -> Result<(), Stop> {
         let shared = &self.seat.shared;
         if self.seat.work.is_cancelled() {
             return Err(Stop::CalledOff);
@@ -146,7 +149,7 @@ impl Agent {
         if shared.settings.unattended == Unattended::Fail && shared.is_unanswered() {
             return Err(Stop::Unattended);
         }
-        if repeats >= Habit::LIMIT { Err(Stop::Stuck(repeats)) } else { Ok(()) }
+        Ok(())
     }
 
     /// Waits while something may yet be heard, and reports whether it was.
@@ -158,7 +161,10 @@ impl Agent {
             }
             if seat.custody.expects_news() {
                 let _waits = seat.entry.waits();
-                self.arrival().await?;
+                tokio::select! {
+                    arrival = self.arrival() => arrival?,
+                    () = seat.custody.stand_still(&seat.entry.clock) => {}
+                }
             } else if self.stay == Stay::UntilDone {
                 if self.mailbox().close_if_empty() {
                     return Ok(false);
@@ -182,22 +188,23 @@ impl Agent {
     /// Adds what was heard to the conversation, and reports whether there was
     /// anything new in it.
     async fn hear(&mut self, letters: Vec<Letter>) -> Result<bool, Stop> {
-        let messages = notice::messages(letters);
-        let is_news = !messages.is_empty();
-        for message in messages {
-            self.push(Vec::new(), message).await?;
-        }
-        Ok(is_news)
+        let messages = notice::messages(self.seat.path(), letters);
+        let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
+        let said = messages.iter().map(|message| EventKind::Said { message: Arc::clone(message) });
+        self.seat.record(said.collect()).await?;
+        messages.iter().for_each(|message| self.history.push(Arc::clone(message)));
+        Ok(!messages.is_empty())
     }
 
     /// Ends an agent that cannot go on; if a limit is all that stops it, after a few
     /// last words.
-    async fn end(&mut self, stop: Stop) -> Outcome {
+    async fn stop(&mut self, mut stop: Stop) -> Outcome {
         let is_told = self.seat.entry.cancel.is_cancelled();
-        let stop = if stop == Stop::CalledOff && !is_told { Stop::OutOfTime } else { stop };
+        if stop == Stop::CalledOff && !is_told {
+            stop = Stop::OutOfTime;
+        }
         // Nobody below goes on once the agent is winding up.
         self.seat.work.cancel();
-        let mut stop = stop;
         if stop.allows_last_words()
             && let Err(Stop::CalledOff) = self.last_words(&stop).await
             && self.seat.entry.cancel.is_cancelled()
@@ -211,7 +218,7 @@ impl Agent {
     async fn last_words(&mut self, stop: &Stop) -> Result<(), Stop> {
         self.hear(self.mailbox().take_urgent()).await?;
         let origin = Origin::Runtime { ended: Vec::new() };
-        self.push(Vec::new(), Message::user(origin, notice::last_words(stop))).await?;
+        self.push([], Message::user(origin, notice::last_words(stop)), []).await?;
         let clock = Arc::clone(&self.seat.entry.clock);
         let patience = match stop {
             Stop::OutOfTime => Some(clock.last_turn),
@@ -239,19 +246,15 @@ impl Agent {
         self.words.say(message.text(), None);
         let is_words = |part: &Part| !matches!(part, Part::Call(_));
         let parts = message.parts().iter().filter(|part| is_words(part)).cloned().collect();
-        self.push(vec![spent], Message::Assistant { parts }).await
+        self.push([spent], Message::Assistant { parts }, []).await
     }
 
-    async fn push(&mut self, before: Vec<EventKind>, message: Message) -> Result<(), Stop> {
-        self.push_between(before, message, Vec::new()).await
-    }
-
-    /// Adds a message, recorded together with what goes with it.
-    async fn push_between(
+    /// Adds a message, recorded together with what goes before and after it.
+    async fn push(
         &mut self,
         before: impl IntoIterator<Item = EventKind>,
         message: Message,
-        after: Vec<EventKind>,
+        after: impl IntoIterator<Item = EventKind>,
     ) -> Result<(), Stop> {
         let message = Arc::new(message);
         let said = EventKind::Said { message: Arc::clone(&message) };
@@ -270,7 +273,17 @@ impl Words {
     /// Keeps the latest words; silence does not take them back.
     fn say(&mut self, text: String, cut: Option<String>) {
         if !text.trim().is_empty() {
-            *self = Self { text, cut };
+            self.text = text;
         }
+        self.cut = cut;
+    }
+}
+
+/// Tells why an answer is not all it might have been.
+fn cut(stop: StopReason) -> Option<String> {
+    match stop {
+        StopReason::Done | StopReason::Calls => None,
+        StopReason::Length => Some("the answer reached its limit".to_owned()),
+        StopReason::Filtered => Some("the provider would not let the model go on".to_owned()),
     }
 }

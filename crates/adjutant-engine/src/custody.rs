@@ -1,21 +1,32 @@
 //! What an agent has started and must see ended.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use adjutant_core::{Delivery, Held};
-use futures_util::future::join_all;
+use adjutant_core::{AgentPath, Delivery, Held, State};
+use futures_util::{FutureExt as _, future::join_all};
 use tokio::time::timeout;
 
-use crate::roster::Entry;
+use crate::{clock::Clock, dispatch::message_of, roster::Entry};
+
+/// How many children there are between two times that those who are gone are forgotten.
+const SWEEP: usize = 64;
 
 /// Processes and children of one agent.
 #[derive(Default)]
 pub(crate) struct Custody {
     held: Mutex<Vec<Box<dyn Held>>>,
-    children: Mutex<Vec<Arc<Entry>>>,
+    family: Mutex<Family>,
+}
+
+#[derive(Default)]
+struct Family {
+    children: Vec<Arc<Entry>>,
+    /// Those forgotten that had not completed.
+    unfinished: Vec<AgentPath>,
 }
 
 impl Custody {
@@ -28,36 +39,80 @@ impl Custody {
 
     /// Takes a child into custody.
     pub(crate) fn adopt(&self, child: Arc<Entry>) {
-        self.children.lock().unwrap_or_else(PoisonError::into_inner).push(child);
-    }
-
-    /// Returns the children, those that ended included.
-    pub(crate) fn children(&self) -> Vec<Arc<Entry>> {
-        self.children.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let mut family = self.family();
+        if family.children.len() % SWEEP == SWEEP - 1 {
+            family.sweep();
+        }
+        family.children.push(child);
     }
 
     /// Reports whether the agent will still be told of a child's end.
     pub(crate) fn expects_news(&self) -> bool {
-        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        children.iter().any(|child| child.delivery == Delivery::Pushed && !child.is_claimed())
+        self.family().children.iter().any(is_news)
+    }
+
+    /// Stops a clock whenever a child the agent will be told of asks a person, until
+    /// dropped.
+    pub(crate) async fn stand_still(&self, clock: &Clock) {
+        let children = self.family().children.clone();
+        let awaited = children.iter().filter(|child| is_news(child));
+        join_all(awaited.map(|child| clock.follow(&child.clock))).await;
     }
 
     /// Ends everything and returns when it is gone. Names what could not be seen to
     /// end in time.
     pub(crate) async fn empty(&self, patience: Duration) -> Vec<String> {
         let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
-        let ends = held.into_iter().map(|held| async move {
-            let what = held.what();
-            match timeout(patience, held.end()).await {
-                Ok(Ok(())) => None,
-                Ok(Err(why)) => Some(format!("{what}: {why}")),
-                Err(_) => Some(format!("{what}: still there after {patience:?}")),
-            }
-        });
-        let uncontained = join_all(ends).await.into_iter().flatten().collect();
-        for child in self.children() {
-            child.end().await;
+        let ends = join_all(held.into_iter().map(|held| end(held, patience))).await;
+        let children = self.family().children.clone();
+        for child in children {
+            child.ended().await;
         }
-        uncontained
+        ends.into_iter().flatten().collect()
     }
+
+    /// Returns the children that did not complete.
+    pub(crate) fn unfinished(&self) -> Vec<AgentPath> {
+        let Family { children, unfinished } = &*self.family();
+        let others = children.iter().filter(|child| child.state() != State::Completed);
+        let others = others.map(|child| child.identity.path.clone());
+        unfinished.iter().cloned().chain(others).collect()
+    }
+
+    fn family(&self) -> MutexGuard<'_, Family> {
+        self.family.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Family {
+    /// Forgets the children that are gone and whose result was taken.
+    fn sweep(&mut self) {
+        let Self { children, unfinished } = self;
+        children.retain(|child| {
+            let state = child.state();
+            let is_gone = state.is_final() && child.is_claimed();
+            if is_gone && state != State::Completed {
+                unfinished.push(child.identity.path.clone());
+            }
+            !is_gone
+        });
+    }
+}
+
+fn is_news(child: &Arc<Entry>) -> bool {
+    child.delivery == Delivery::Pushed && !child.is_claimed()
+}
+
+/// Ends one thing, or tells why it cannot be seen to end.
+async fn end(held: Box<dyn Held>, patience: Duration) -> Option<String> {
+    let what = held.what();
+    // Called inside, so that a panic in the call itself is caught as well.
+    let end = AssertUnwindSafe(async { held.end().await }).catch_unwind();
+    let why = match timeout(patience, end).await {
+        Ok(Ok(Ok(()))) => return None,
+        Ok(Ok(Err(why))) => why,
+        Ok(Err(panic)) => message_of(&*panic),
+        Err(_) => format!("still there after {patience:?}"),
+    };
+    Some(format!("{what}: {why}"))
 }

@@ -1,12 +1,12 @@
 //! Starts one agent below another. Every delegation tool ends here, and so does the
 //! start of a root.
 
-use std::{panic::AssertUnwindSafe, path::Path, sync::Arc};
+use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 
 use adjutant_core::{
     Access, AgentId, AgentPath, Allowance, CallId, Clamp, Context, Delegation, Delivery, EventKind,
-    Grant, History, Message, Model, Order, Origin, Outcome, Purse, Receipt, Refusal, Report,
-    Started, State, Status, When,
+    Grant, History, Measure, Message, Model, Order, Origin, Outcome, Purse, Receipt, Refusal,
+    Report, Started, State, Status, When,
 };
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::OwnedSemaphorePermit;
@@ -22,9 +22,9 @@ use crate::{
     host::CallHost,
     mailbox::{Letter, NotTaken},
     roster::Entry,
-    seat::{Family, Identity, Seat, ToolSet},
+    seat::{Family, Identity, Seat},
     session::{Shared, Written},
-    stop::Stop,
+    toolset::ToolSet,
 };
 
 /// What stands in for the results of the calls a fork was born in.
@@ -42,12 +42,12 @@ impl Delegation for CallHost {
             let clock = &self.seat.entry.clock;
             let report = self.waiting(async {
                 tokio::select! {
-                    report = child.end() => report,
-                    () = clock.follow(&child.clock) => child.end().await,
+                    report = child.ended() => report,
+                    () = clock.follow(&child.clock) => child.ended().await,
                 }
             });
             let report = report.await;
-            child.claim();
+            self.claim(&child);
             Ok(report)
         })
     }
@@ -56,11 +56,13 @@ impl Delegation for CallHost {
         Box::pin(async {
             let child = self.below(agent)?;
             let before = child.state();
-            if !before.is_final() {
-                child.cancel.cancel();
-                self.waiting(child.end()).await;
-                child.claim();
+            if before.is_final() {
+                let path = child.identity.path.clone();
+                return Err(Refusal::Ended { path, state: before });
             }
+            child.cancel.cancel();
+            self.waiting(child.ended()).await;
+            self.claim(&child);
             Ok(before)
         })
     }
@@ -69,7 +71,7 @@ impl Delegation for CallHost {
         let child = self.below(agent)?;
         let status = child.status();
         if status.report.is_some() {
-            child.claim();
+            self.claim(&child);
         }
         Ok(status)
     }
@@ -94,6 +96,14 @@ impl Delegation for CallHost {
 }
 
 impl CallHost {
+    /// Claims a child's result. Whoever stands further up looks at it without taking the
+    /// news from the child's parent.
+    fn claim(&self, child: &Entry) {
+        if child.identity.path.parent().as_ref() == Some(self.seat.path()) {
+            child.claim();
+        }
+    }
+
     fn below(&self, agent: &str) -> Result<Arc<Entry>, Refusal> {
         let entry = self.seat.shared.roster.find_named(agent);
         let entry = entry.filter(|entry| entry.identity.path.is_below(self.seat.path()));
@@ -116,8 +126,9 @@ fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
     let path = above.path().child(&order.name, above.family.next());
     let (grant, mut clamps) = above.grant.narrow(path.clone(), &order.limits.authority)?;
     let allowance = order.limits.allowance;
+    above.entry.purse.check()?;
+    clamps.extend(clamped(above, allowance));
     let purse = above.entry.purse.child(path.clone(), allowance);
-    clamps.extend(clamped_budget(above, allowance));
     let (history, tools) = match order.context {
         Context::Fresh => (History::default(), Arc::new(ToolSet::of(&shared.tools, &grant))),
         Context::Fork => {
@@ -158,6 +169,9 @@ fn check(above: &Seat, order: &Order) -> Result<(), Refusal> {
 
 /// A tool list with a name nobody knows is a mistake, not a wish.
 fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
+    if access.names().next().is_none() {
+        return Ok(());
+    }
     let specs: Vec<_> = above.shared.tools.iter().map(|tool| tool.spec()).collect();
     let unknown = access.names().find(|name| specs.iter().all(|spec| spec.name != *name));
     match unknown {
@@ -169,12 +183,21 @@ fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
     }
 }
 
-/// Says when a child asks for more tokens than its parent has.
-fn clamped_budget(above: &Seat, asked: Allowance) -> Option<Clamp> {
-    let asked = asked.tokens?.get();
-    let left = above.entry.purse.tokens_left()?;
-    let (asked, given) = (asked > left).then(|| (asked.to_string(), left.to_string()))?;
-    Some(Clamp { what: "tokens".to_owned(), asked, given })
+/// Says where a child asks for more than its parent has left.
+fn clamped(above: &Seat, asked: Allowance) -> impl Iterator<Item = Clamp> {
+    let Entry { purse, clock, .. } = &*above.entry;
+    let millis = |left: Duration| u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    let budgets = [
+        ("tokens", asked.tokens, purse.left(Measure::Tokens)),
+        ("micro-dollars", asked.micros, purse.left(Measure::Money)),
+        ("milliseconds", asked.millis, clock.left().map(millis)),
+    ];
+    budgets.into_iter().filter_map(|(what, asked, left)| {
+        let (asked, left) = (asked?.get(), left?);
+        let clamp =
+            || Clamp { what: what.to_owned(), asked: asked.to_string(), given: left.to_string() };
+        (asked > left).then(clamp)
+    })
 }
 
 fn least<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
@@ -230,7 +253,7 @@ pub(crate) fn launch(
 ) -> Result<Started, Refusal> {
     let Birth { shared, path, call, model, system, tools, grant, purse, .. } = birth;
     let Birth { clock, cancel, workdir, places, parent, .. } = birth;
-    if purse.limits_money() && model.info().price.is_none() {
+    if purse.left(Measure::Money).is_some() && model.info().price.is_none() {
         return Err(Refusal::NoPrice(model.info().name.to_string()));
     }
     let identity = Arc::new(Identity { path, id: AgentId::from(Uuid::now_v7()), call });
@@ -292,8 +315,7 @@ async fn live(mut agent: Agent, begun: Written, life: Life) {
     let Life { clamped, places, parent } = life;
     let seat = Arc::clone(&agent.seat);
     let run = AssertUnwindSafe(agent.run(begun)).catch_unwind().await;
-    let outcome =
-        run.unwrap_or_else(|panic| Stop::Panic(message_of(&*panic)).outcome(String::new()));
+    let outcome = run.unwrap_or_else(|panic| agent.broken(message_of(&*panic)));
     let receipt = Receipt { clamped, ..agent.receipt };
     let report = wind_up(&seat, outcome, receipt).await;
     // The places are free before anybody hears of the end, so that who hears can use them.
@@ -313,26 +335,20 @@ async fn wind_up(seat: &Seat, outcome: Outcome, receipt: Receipt) -> Report {
     entry.cancel.cancel();
     let uncontained = custody.empty(shared.settings.containment).await;
     let spending = entry.purse.spending();
-    let is_unfinished = |child: &Arc<Entry>| child.state() != State::Completed;
-    let unfinished = custody.children().into_iter().filter(is_unfinished);
     let receipt = Arc::new(Receipt {
-        turns: spending.turns,
         calls: spending.calls,
         usage: spending.own,
         tokens: spending.tokens,
         micros: spending.micros,
         millis: entry.millis(),
-        unfinished: unfinished.map(|child| child.identity.path.clone()).collect(),
+        unfinished: custody.unfinished(),
         uncontained,
         ..receipt
     });
     let outcome = Arc::new(outcome);
-    let withdrawn = shared.desk.withdraw_all(seat.path()).into_iter();
-    let mut events: Vec<_> = withdrawn.map(|question| EventKind::Withdrawn { question }).collect();
     let (kept, facts) = (Arc::clone(&outcome), Arc::clone(&receipt));
-    events.push(EventKind::Finished { outcome: kept, receipt: facts });
     // Whoever waits learns the outcome even if the journal cannot keep it.
-    let recorded = seat.record(events).await;
+    let recorded = seat.record(vec![EventKind::Finished { outcome: kept, receipt: facts }]).await;
     if seat.path().depth() == 0 {
         shared.lost.send_replace(recorded.err());
     }
@@ -348,18 +364,14 @@ impl Shared {
         text: String,
         when: When,
     ) -> Result<(), Refusal> {
-        let path = to.identity.path.clone();
-        let ended = || Refusal::Ended { path: path.clone(), state: to.state() };
-        if to.state().is_final() {
-            return Err(ended());
-        }
         let mailed = EventKind::Mailed { from: from.clone(), text: text.clone(), when };
-        let recorded = self.record(&to.identity, vec![mailed]).await;
-        recorded.map_err(|error| Refusal::Broken(error.to_string()))?;
-        match to.mailbox.post(Letter::Message { from, text, when }) {
-            Ok(()) => Ok(()),
-            Err(NotTaken::Closed) => Err(ended()),
-            Err(NotTaken::Full) => Err(Refusal::MailboxFull(path)),
-        }
+        let letter = Letter::Message { from, text, when };
+        let written = to.mailbox.post_with(letter, || self.write(&to.identity, vec![mailed]));
+        let path = || to.identity.path.clone();
+        let written = written.map_err(|why| match why {
+            NotTaken::Closed => Refusal::Ended { path: path(), state: to.state() },
+            NotTaken::Full => Refusal::MailboxFull(path()),
+        })?;
+        written.await.map(|_| ()).map_err(|error| Refusal::Broken(error.to_string()))
     }
 }

@@ -2,16 +2,18 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
-use adjutant_core::{AgentPath, Answer, QuestionId};
+use adjutant_core::{AgentPath, Answer, Ask, CallId, EventKind, JournalError, QuestionId};
 use tokio::{
     sync::{oneshot, watch},
     time::sleep,
 };
 use uuid::Uuid;
+
+use crate::seat::Seat;
 
 /// Where questions wait. Several may be open at once, from any depth.
 pub(crate) struct Desk {
@@ -39,26 +41,16 @@ impl Desk {
         (question, receiver)
     }
 
-    /// Answers a question and reports whether it was still open. The first answer
-    /// counts.
-    pub(crate) fn answer(&self, question: QuestionId, answer: Answer) -> bool {
-        let open = self.lock().remove(&question);
-        open.is_some_and(|open| open.answer.send(answer).is_ok())
-    }
-
-    /// Reports whether the question is open, and asked by that agent.
-    pub(crate) fn is_open(&self, question: QuestionId, path: &AgentPath) -> bool {
-        self.lock().get(&question).is_some_and(|open| open.path == *path)
+    /// Answers an agent's question and reports whether it was still open. The first
+    /// answer counts.
+    pub(crate) fn answer(&self, question: QuestionId, path: &AgentPath, answer: Answer) -> bool {
+        let open = self.lock().extract_if(|id, open| *id == question && open.path == *path).next();
+        open.is_some_and(|(_, open)| open.answer.send(answer).is_ok())
     }
 
     /// Takes a question back.
     pub(crate) fn withdraw(&self, question: QuestionId) {
         self.lock().remove(&question);
-    }
-
-    /// Takes back all questions of an agent and names them.
-    pub(crate) fn withdraw_all(&self, path: &AgentPath) -> Vec<QuestionId> {
-        self.lock().extract_if(|_, open| open.path == *path).map(|(question, _)| question).collect()
     }
 
     /// Notes that somebody is there to answer.
@@ -91,5 +83,54 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QuestionId, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that was asked. Dropped before it was answered, it is withdrawn.
+struct Asked<'a> {
+    seat: &'a Seat,
+    question: QuestionId,
+    is_open: bool,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let Self { seat, question, is_open } = self;
+        seat.shared.desk.withdraw(*question);
+        if *is_open {
+            let withdrawn = EventKind::Withdrawn { question: *question };
+            // Handed over at once; there is nobody here to wait until it is kept.
+            drop(seat.shared.write(&seat.entry.identity, vec![withdrawn]));
+        }
+    }
+}
+
+impl Seat {
+    /// Asks a person. Nobody else waits meanwhile, and the clock stands still.
+    pub(crate) async fn ask(&self, call: &CallId, ask: Ask) -> Result<Answer, JournalError> {
+        let desk = &self.shared.desk;
+        let (question, answer) = desk.open(self.path().clone());
+        let mut asked = Asked { seat: self, question, is_open: false };
+        let event = EventKind::Asked { question, call_id: call.clone(), ask: Arc::new(ask) };
+        let answered = |answer: &Answer| EventKind::Answered { question, answer: answer.clone() };
+        if !desk.is_attended() {
+            self.shared.unanswered.store(true, Relaxed);
+            self.record(vec![event, answered(&Answer::Unattended)]).await?;
+            return Ok(Answer::Unattended);
+        }
+        asked.is_open = true;
+        self.record(vec![event]).await?;
+        let (_hold, _waits) = (self.entry.clock.hold(), self.entry.waits());
+        let answer = tokio::select! {
+            Ok(answer) = answer => answer,
+            () = desk.deserted(self.shared.settings.question_grace) => {
+                self.shared.unanswered.store(true, Relaxed);
+                Answer::Unattended
+            }
+            () = self.work.cancelled() => return Ok(Answer::Unattended),
+        };
+        asked.is_open = false;
+        self.record(vec![answered(&answer)]).await?;
+        Ok(answer)
     }
 }

@@ -1,12 +1,16 @@
 //! Runs what a model called: together, bounded, with the results in order.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use adjutant_core::{
     Answer, Ask, CallId, EventKind, Exhausted, History, JournalError, Judgement, Message,
     StopReason, Tool, ToolCall, ToolError, ToolResult, Verdict,
 };
-use futures_util::{FutureExt as _, future::try_join_all};
+use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -48,7 +52,10 @@ impl Plans {
         let mut plans = Self::default();
         for call in message.calls() {
             let next = match seat.entry.purse.take_call() {
-                Ok(()) => judge(seat, call, stop).unwrap_or_else(Next::Refuse),
+                Ok(()) => {
+                    let judged = catch_unwind(AssertUnwindSafe(|| judge(seat, call, stop)));
+                    judged.unwrap_or_else(|panic| Err(broken(&*panic))).unwrap_or_else(Next::Refuse)
+                }
                 Err(exhausted) => {
                     let refusal = Next::Refuse(format!("not run: {exhausted}"));
                     plans.exhausted = Some(exhausted);
@@ -79,8 +86,12 @@ impl Plans {
         seat: &Arc<Seat>,
         history: &History,
     ) -> Result<Vec<ToolResult>, JournalError> {
-        let runs = self.plans.into_iter().map(|plan| follow(seat, history, plan));
-        try_join_all(runs).await
+        let runs = self.plans.into_iter().map(|plan| async {
+            let result = follow(seat, history, plan).await;
+            // The agent is about to stop, so the other calls are told.
+            result.inspect_err(|_| seat.work.cancel())
+        });
+        join_all(runs).await.into_iter().collect()
     }
 }
 
@@ -167,6 +178,10 @@ async fn run(host: &CallHost, job: Job) -> Result<String, ToolError> {
     let Job { tool, arguments, .. } = job;
     let call = async {
         host.take_slot().await;
+        // It may have waited for its place until after the end of the work.
+        if seat.work.is_cancelled() {
+            return Err(ToolError("not run: stopped before it began".to_owned()));
+        }
         tool.call(arguments, host).await
     };
     let mut call = std::pin::pin!(AssertUnwindSafe(call).catch_unwind());
@@ -179,13 +194,17 @@ async fn run(host: &CallHost, job: Job) -> Result<String, ToolError> {
     };
     match end {
         Some(Ok(end)) => end,
-        Some(Err(panic)) => Err(ToolError(format!("the tool broke: {}", message_of(&*panic)))),
+        Some(Err(panic)) => Err(ToolError(broken(&*panic))),
         None => Err(ToolError("stopped before it had ended; what it did is not known".to_owned())),
     }
 }
 
+fn broken(panic: &(dyn Any + Send)) -> String {
+    format!("the tool broke: {}", message_of(panic))
+}
+
 /// Returns what a panic said.
-pub(crate) fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+pub(crate) fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "it panicked".to_owned())

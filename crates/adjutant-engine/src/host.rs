@@ -37,15 +37,12 @@ impl CallHost {
         *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = slot;
     }
 
-    /// Waits for others without holding a place, so that a tree of any depth runs on
-    /// one.
+    /// Waits for others. A call that does so gives its place up for good, so that a tree
+    /// of any depth runs on one; the little it does afterwards is not worth another.
     pub(crate) async fn waiting<T>(&self, others: impl Future<Output = T>) -> T {
         drop(self.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let waits = self.seat.entry.waits();
-        let end = others.await;
-        drop(waits);
-        self.take_slot().await;
-        end
+        let _waits = self.seat.entry.waits();
+        others.await
     }
 
     pub(crate) fn facts(&self) -> Vec<Fact> {

@@ -23,6 +23,7 @@ mod seat;
 pub mod session;
 pub mod settings;
 mod stop;
+mod toolset;
 mod turn;
 
 pub use reader::{Events, Seen};

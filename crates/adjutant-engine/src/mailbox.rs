@@ -31,7 +31,7 @@ pub(crate) enum NotTaken {
 /// The letters of one agent.
 #[derive(Default)]
 pub(crate) struct Mailbox {
-    box_: Mutex<Letters>,
+    letters: Mutex<Letters>,
     arrived: Notify,
 }
 
@@ -44,6 +44,16 @@ struct Letters {
 impl Mailbox {
     /// Adds a letter.
     pub(crate) fn post(&self, letter: Letter) -> Result<(), NotTaken> {
+        self.post_with(letter, || ())
+    }
+
+    /// Adds a letter and does something else, or neither. Nobody hears the letter, and
+    /// the mailbox is not closed, before it is done.
+    pub(crate) fn post_with<T>(
+        &self,
+        letter: Letter,
+        act: impl FnOnce() -> T,
+    ) -> Result<T, NotTaken> {
         let mut letters = self.lock();
         if letters.is_closed {
             return Err(NotTaken::Closed);
@@ -53,10 +63,11 @@ impl Mailbox {
         if is_message && letters.unheard.len() >= CAPACITY {
             return Err(NotTaken::Full);
         }
+        let done = act();
         letters.unheard.push_back(letter);
         drop(letters);
         self.arrived.notify_one();
-        Ok(())
+        Ok(done)
     }
 
     /// Takes what is to be heard before the next turn.
@@ -95,7 +106,7 @@ impl Mailbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Letters> {
-        self.box_.lock().unwrap_or_else(PoisonError::into_inner)
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

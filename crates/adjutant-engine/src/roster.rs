@@ -21,6 +21,8 @@ const FINISHED: usize = 256;
 pub(crate) struct Entry {
     pub(crate) identity: Arc<Identity>,
     pub(crate) delivery: Delivery,
+    /// Cancelled when the agent is told to stop. What it does hangs below, by way of
+    /// its seat's `work`, which also ends when its time is up.
     pub(crate) cancel: CancellationToken,
     pub(crate) purse: Arc<Purse>,
     pub(crate) clock: Arc<Clock>,
@@ -29,13 +31,7 @@ pub(crate) struct Entry {
     is_resting: AtomicBool,
     is_claimed: AtomicBool,
     started: Instant,
-    end: watch::Sender<Option<Arc<Ended>>>,
-}
-
-struct Ended {
-    report: Report,
-    millis: u64,
-    tokens: u64,
+    report: watch::Sender<Option<Report>>,
 }
 
 impl Entry {
@@ -57,26 +53,25 @@ impl Entry {
             is_resting: AtomicBool::new(false),
             is_claimed: AtomicBool::new(false),
             started: Instant::now(),
-            end: watch::Sender::new(None),
+            report: watch::Sender::new(None),
         }
     }
 
     /// Waits for the agent's end.
-    pub(crate) async fn end(&self) -> Report {
-        let mut end = self.end.subscribe();
+    pub(crate) async fn ended(&self) -> Report {
+        let mut report = self.report.subscribe();
         loop {
-            if let Some(ended) = &*end.borrow_and_update() {
-                return ended.report.clone();
+            if let Some(report) = &*report.borrow_and_update() {
+                return report.clone();
             }
             // The sender is our own, so the wait cannot fail.
-            let _ = end.changed().await;
+            let _ = report.changed().await;
         }
     }
 
     /// Notes the agent's end.
     pub(crate) fn finish(&self, report: Report) {
-        let (millis, tokens) = (self.millis(), self.purse.spending().tokens);
-        self.end.send_replace(Some(Arc::new(Ended { report, millis, tokens })));
+        self.report.send_replace(Some(report));
     }
 
     /// Claims the agent's result, and reports whether nobody had before.
@@ -103,8 +98,8 @@ impl Entry {
     }
 
     pub(crate) fn state(&self) -> State {
-        if let Some(ended) = &*self.end.borrow() {
-            return ended.report.outcome.ending.into();
+        if let Some(report) = &*self.report.borrow() {
+            return report.outcome.ending.into();
         }
         if self.is_resting.load(Relaxed) {
             State::Resting
@@ -116,17 +111,15 @@ impl Entry {
     }
 
     pub(crate) fn status(&self) -> Status {
-        let ended = self.end.borrow().clone();
+        let report = self.report.borrow().clone();
+        let receipt = report.as_ref().map(|report| &*report.receipt);
         Status {
             id: self.identity.id,
             path: self.identity.path.clone(),
             state: self.state(),
-            millis: ended.as_ref().map_or_else(|| self.millis(), |ended| ended.millis),
-            tokens: match &ended {
-                Some(ended) => ended.tokens,
-                None => self.purse.spending().tokens,
-            },
-            report: ended.map(|ended| ended.report.clone()),
+            millis: receipt.map_or_else(|| self.millis(), |receipt| receipt.millis),
+            tokens: receipt.map_or_else(|| self.purse.spending().tokens, |receipt| receipt.tokens),
+            report,
         }
     }
 }

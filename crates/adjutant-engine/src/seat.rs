@@ -10,13 +10,17 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Answer, Ask, CallId, Event, EventKind, Grant, JournalError, Millis, Model,
-    Tool, ToolSpec,
+    AgentId, AgentPath, CallId, Event, EventKind, Grant, JournalError, Millis, Model,
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{custody::Custody, roster::Entry, session::Shared};
+use crate::{
+    custody::Custody,
+    roster::Entry,
+    session::{Shared, places},
+    toolset::ToolSet,
+};
 
 /// Who an agent is: what each of its events says.
 pub(crate) struct Identity {
@@ -49,38 +53,11 @@ pub(crate) struct Family {
 
 impl Family {
     pub(crate) fn of(places: usize) -> Self {
-        let places = Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
-        Self { born: AtomicU32::new(0), places }
+        Self { born: AtomicU32::new(0), places: self::places(places) }
     }
 
     pub(crate) fn next(&self) -> u32 {
         self.born.fetch_add(1, Relaxed) + 1
-    }
-}
-
-/// The tools an agent is offered.
-#[derive(Default)]
-pub(crate) struct ToolSet {
-    tools: Vec<Arc<dyn Tool>>,
-    pub(crate) specs: Vec<Arc<ToolSpec>>,
-}
-
-impl ToolSet {
-    /// Returns those of the session's tools that a grant offers.
-    pub(crate) fn of(all: &[Arc<dyn Tool>], grant: &Grant) -> Self {
-        let offered = all.iter().map(|tool| (tool, tool.spec()));
-        let offered = offered.filter(|(_, spec)| grant.offers(spec));
-        let (tools, specs) = offered.map(|(tool, spec)| (Arc::clone(tool), spec)).unzip();
-        Self { tools, specs }
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Option<(&Arc<dyn Tool>, &Arc<ToolSpec>)> {
-        let place = self.specs.iter().position(|spec| spec.name == name)?;
-        Some((&self.tools[place], &self.specs[place]))
-    }
-
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.specs.iter().map(|spec| spec.name.clone()).collect()
     }
 }
 
@@ -107,37 +84,6 @@ impl Seat {
         if bus.is_watched(*id) {
             bus.publish(*id, self.entry.identity.event(kind()));
         }
-    }
-
-    /// Asks a person. Nobody else waits meanwhile, and the clock stands still.
-    pub(crate) async fn ask(&self, call: &CallId, ask: Ask) -> Result<Answer, JournalError> {
-        let desk = &self.shared.desk;
-        let (question, answer) = desk.open(self.path().clone());
-        let asked = EventKind::Asked { question, call_id: call.clone(), ask: Arc::new(ask) };
-        let answered = |answer: &Answer| EventKind::Answered { question, answer: answer.clone() };
-        if !desk.is_attended() {
-            desk.withdraw(question);
-            self.shared.unanswered.store(true, Relaxed);
-            self.record(vec![asked, answered(&Answer::Unattended)]).await?;
-            return Ok(Answer::Unattended);
-        }
-        self.record(vec![asked]).await?;
-        let (_hold, _waits) = (self.entry.clock.hold(), self.entry.waits());
-        let answer = tokio::select! {
-            Ok(answer) = answer => answer,
-            () = desk.deserted(self.shared.settings.question_grace) => {
-                self.shared.unanswered.store(true, Relaxed);
-                Answer::Unattended
-            }
-            () = self.work.cancelled() => {
-                desk.withdraw(question);
-                self.record(vec![EventKind::Withdrawn { question }]).await?;
-                return Ok(Answer::Unattended);
-            }
-        };
-        desk.withdraw(question);
-        self.record(vec![answered(&answer)]).await?;
-        Ok(answer)
     }
 }
 

@@ -10,8 +10,8 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Allowance, Bus, Command, EventKind, Grant, History, Journal, JournalError,
-    Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
+    Address, AgentPath, Allowance, Bus, Command, Errand, EventKind, Grant, History, Journal,
+    JournalError, Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -23,7 +23,8 @@ use crate::{
     delegate::{self, Birth, Places},
     desk::Desk,
     roster::{Entry, Roster},
-    seat::{Identity, ToolSet},
+    seat::Identity,
+    toolset::ToolSet,
 };
 
 /// What a session is made of, chosen by the composition root.
@@ -116,13 +117,13 @@ impl Shared {
 
     /// Waits for a place among the calls to a provider.
     pub(crate) async fn model_slot(&self, provider: &Arc<str>) -> Option<OwnedSemaphorePermit> {
-        let places = {
+        let provider = {
             let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
-            let places = providers.entry(Arc::clone(provider));
-            Arc::clone(places.or_insert_with(|| semaphore(self.settings.max_model_calls)))
+            let entry = providers.entry(Arc::clone(provider));
+            Arc::clone(entry.or_insert_with(|| places(self.settings.max_model_calls)))
         };
         // The semaphore is never closed.
-        places.acquire_owned().await.ok()
+        provider.acquire_owned().await.ok()
     }
 
     pub(crate) fn is_unanswered(&self) -> bool {
@@ -130,8 +131,9 @@ impl Shared {
     }
 }
 
-fn semaphore(places: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))
+/// Makes places that are held as values and given back by drop.
+pub(crate) fn places(count: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))
 }
 
 /// A tree of agents, seen from above. Clones see the same tree.
@@ -150,8 +152,8 @@ impl Session {
             bus,
             desk: Desk::default(),
             roster: Roster::default(),
-            agents: semaphore(settings.max_concurrent_agents),
-            ops: semaphore(settings.max_concurrent_ops),
+            agents: places(settings.max_concurrent_agents),
+            ops: places(settings.max_concurrent_ops),
             providers: Mutex::default(),
             unanswered: AtomicBool::new(false),
             lost: watch::Sender::new(None),
@@ -169,6 +171,9 @@ impl Session {
         let Root { model, system, grant, allowance, workdir, stay } = root;
         if task.trim().is_empty() {
             return Err(Refusal::NoTask);
+        }
+        if self.0.roster.find(&AgentPath::root()).is_some() {
+            return Err(Refusal::Begun);
         }
         let model = self.0.models.find(&model);
         let model = model.map_err(|error| Refusal::NoModel(error.to_string()))?;
@@ -197,20 +202,14 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a command to any agent of the tree.
+    /// Sends a command to any agent of the tree, and waits until it is taken or refused.
     pub async fn send(&self, to: &AgentPath, command: Command) -> Result<(), NotSent> {
-        match (&command, self.0.roster.find(to)) {
-            (Command::Answer { question, .. }, _) if !self.0.desk.is_open(*question, to) => {
-                return Err(NotSent(format!("`{to}` does not ask that, or not any more")));
-            }
-            (_, None) => return Err(NotSent(format!("there is no agent `{to}`"))),
-            (_, Some(entry)) if entry.state().is_final() => {
-                return Err(NotSent(format!("`{to}` has ended ({})", entry.state().name())));
-            }
-            _ => {}
-        }
         let sent = self.0.bus.send(self.address(to.clone()), command).await;
-        sent.map_err(|error| NotSent(error.to_string()))
+        sent.map_err(|error| match self.0.roster.find(to) {
+            // Nobody listens any more once the root is gone.
+            Some(entry) if entry.state().is_final() => NotSent(ended(&entry)),
+            _ => NotSent(error.to_string()),
+        })
     }
 
     /// Watches the whole tree: first what came after a position, then what comes.
@@ -240,29 +239,42 @@ impl Drop for Attendance {
 }
 
 /// Brings commands to the agents they are for, until the root is gone.
-async fn route(
-    shared: Arc<Shared>,
-    root: Arc<Entry>,
-    mut commands: BoxStream<'static, (AgentPath, Command)>,
-) {
-    let mut end = std::pin::pin!(root.end());
+async fn route(shared: Arc<Shared>, root: Arc<Entry>, mut commands: BoxStream<'static, Errand>) {
+    let mut end = std::pin::pin!(root.ended());
     loop {
         let next = tokio::select! {
             next = commands.next() => next,
             _ = &mut end => None,
         };
-        let Some((path, command)) = next else { return };
-        obey(&shared, &path, command).await;
+        let Some(errand) = next else { return };
+        let obeyed = shared.obey(&errand.to, errand.command.clone()).await;
+        errand.answer(obeyed);
     }
 }
 
-async fn obey(shared: &Shared, path: &AgentPath, command: Command) {
-    let Some(entry) = shared.roster.find(path) else { return };
-    // Whoever sent it was told if the agent was not there; it may have left since.
-    match command {
-        Command::Say { text } => drop(shared.mail(&entry, None, text, When::Queue).await),
-        Command::Steer { text } => drop(shared.mail(&entry, None, text, When::Steer).await),
-        Command::Answer { question, answer } => drop(shared.desk.answer(question, answer)),
-        Command::Cancel => entry.cancel.cancel(),
+fn ended(entry: &Entry) -> String {
+    format!("`{}` has ended ({})", entry.identity.path, entry.state().name())
+}
+
+impl Shared {
+    async fn obey(&self, path: &AgentPath, command: Command) -> Result<(), String> {
+        let entry = self.roster.find(path).ok_or_else(|| format!("there is no agent `{path}`"))?;
+        if entry.state().is_final() {
+            return Err(ended(&entry));
+        }
+        let mailed = match command {
+            Command::Say { text } => self.mail(&entry, None, text, When::Queue).await,
+            Command::Steer { text } => self.mail(&entry, None, text, When::Steer).await,
+            Command::Answer { question, answer } => {
+                let is_answered = self.desk.answer(question, path, answer);
+                let late = || format!("`{path}` does not ask that, or not any more");
+                return is_answered.then_some(()).ok_or_else(late);
+            }
+            Command::Cancel => {
+                entry.cancel.cancel();
+                return Ok(());
+            }
+        };
+        mailed.map_err(|refusal| refusal.to_string())
     }
 }

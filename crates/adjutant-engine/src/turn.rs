@@ -1,14 +1,17 @@
 //! One turn of the model: reserve, stream, settle, try again.
 
+use std::{panic::AssertUnwindSafe, pin::pin};
+
 use adjutant_core::{
     Delta, EventKind, Fragment, History, Message, ModelError, Need, Part, Request, Reservation,
     StopReason, ToolChoice, Trouble, Turn, Usage,
 };
-use futures_util::StreamExt as _;
-use tokio::time::{sleep, timeout};
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    dispatch::message_of,
     gauge::{Gauge, tokens},
     seat::Seat,
     stop::Stop,
@@ -40,7 +43,8 @@ pub(crate) struct Cut {
 /// Asks the model what comes next.
 pub(crate) async fn take(seat: &Seat, mut ask: Ask<'_>) -> Result<Reply, Cut> {
     let retry = seat.shared.settings.retry;
-    for attempt in 1.. {
+    let mut attempt = 1;
+    loop {
         let Failure { error, spent, shown } = match attempt_once(seat, &mut ask).await {
             Ok(reply) => return Ok(reply),
             Err(failure) => failure,
@@ -65,8 +69,8 @@ pub(crate) async fn take(seat: &Seat, mut ask: Ask<'_>) -> Result<Reply, Cut> {
         if ask.token.run_until_cancelled(sleep(pause)).await.is_none() {
             return Err(cut(Stop::CalledOff));
         }
+        attempt += 1;
     }
-    unreachable!("the attempts are bounded above")
 }
 
 struct Failure {
@@ -121,48 +125,70 @@ async fn listen(
         max_output,
     });
     let patience = seat.shared.settings.inactivity;
+    let mut called_off = pin!(ask.token.cancelled());
+    let mut silence = pin!(sleep(patience));
     loop {
-        let next = ask.token.run_until_cancelled(timeout(patience, stream.next())).await;
-        let broken = |message: String| ModelError::new(Trouble::Broken, message);
-        let delta = match next {
-            None => return Err(Stop::CalledOff),
-            Some(Err(_)) => {
-                return Err(broken(format!("the model said nothing for {patience:?}")).into());
-            }
-            Some(Ok(None)) => return Err(broken("the answer was cut off".to_owned()).into()),
-            Some(Ok(Some(delta))) => delta?,
+        // An adapter that panics has broken off like any other; the call is paid and recorded.
+        let next = AssertUnwindSafe(stream.next()).catch_unwind();
+        let why = tokio::select! {
+            biased;
+            () = &mut called_off => return Err(Stop::CalledOff),
+            next = next => match next {
+                Ok(Some(delta)) => {
+                    if let Some(stop) = draft.take(seat, delta?) {
+                        return Ok(stop);
+                    }
+                    silence.as_mut().reset(Instant::now() + patience);
+                    continue;
+                }
+                Ok(None) => "the answer was cut off".to_owned(),
+                Err(panic) => format!("the model's adapter broke: {}", message_of(&*panic)),
+            },
+            () = &mut silence => format!("the model said nothing for {patience:?}"),
         };
-        if let Some(stop) = draft.take(seat, delta) {
-            return Ok(stop);
-        }
+        return Err(ModelError::new(Trouble::Broken, why).into());
     }
 }
 
 fn settle(
     ask: &mut Ask<'_>,
     draft: Draft,
-    mut reservation: Reservation,
+    reservation: Reservation,
     end: Result<StopReason, Stop>,
 ) -> Result<Reply, Failure> {
     let error = match end {
         Ok(stop) => {
-            let (usage, micros) = reservation.settle(draft.usage);
+            let (usage, spent) = pay(reservation, &draft, Answered::Whole);
             ask.gauge.learn(usage, ask.history);
-            let spent = EventKind::Spent { usage, micros, estimated: false };
             return Ok(Reply { message: Message::Assistant { parts: draft.parts }, stop, spent });
         }
         Err(error) => error,
     };
-    let turned_away = matches!(&error, Stop::Model(error) if error.trouble != Trouble::Broken);
-    if turned_away {
+    let is_refused = matches!(&error, Stop::Model(error) if error.trouble != Trouble::Broken);
+    if is_refused && draft.is_empty() {
         reservation.refund();
         return Err(Failure { error, spent: None, shown: draft.shown });
     }
-    let estimated = draft.usage == Usage::default();
-    reservation.saw(draft.seen());
-    let (usage, micros) = reservation.settle_broken();
-    let spent = EventKind::Spent { usage, micros, estimated };
+    let (_, spent) = pay(reservation, &draft, Answered::InPart);
     Err(Failure { error, spent: Some(spent), shown: draft.shown })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    Whole,
+    InPart,
+}
+
+/// Pays what the provider reported, or a guess where it reported nothing or broke off.
+fn pay(mut reservation: Reservation, draft: &Draft, answered: Answered) -> (Usage, EventKind) {
+    let estimated = draft.usage == Usage::default();
+    let (usage, micros) = if answered == Answered::Whole && !estimated {
+        reservation.settle(draft.usage)
+    } else {
+        reservation.saw(draft.seen());
+        reservation.settle_broken()
+    };
+    (usage, EventKind::Spent { usage, micros, estimated })
 }
 
 /// An answer being written.
@@ -193,8 +219,14 @@ impl Draft {
         None
     }
 
+    fn is_empty(&self) -> bool {
+        self.bytes == 0 && self.parts.is_empty() && self.usage == Usage::default()
+    }
+
     /// Returns what was reported, or a guess at what was delivered if that is more.
     fn seen(&self) -> Usage {
-        Usage { output: self.usage.output.max(tokens(self.bytes)), ..self.usage }
+        let parts: usize = self.parts.iter().map(Part::size).sum();
+        let delivered = tokens(self.bytes.max(parts));
+        Usage { output: self.usage.output.max(delivered), ..self.usage }
     }
 }

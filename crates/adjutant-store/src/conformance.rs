@@ -31,6 +31,7 @@ pub async fn journal(make: impl Fn(Arc<dyn Bus>) -> Arc<dyn Journal>) {
 /// Checks a bus. `make` makes a new one each time.
 pub async fn bus(make: impl Fn() -> Arc<dyn Bus>) {
     bus::a_listener_hears_its_subtree(&*make()).await;
+    bus::who_sends_learns_what_became_of_it(&*make()).await;
     bus::who_listens_no_more_is_not_reached(&*make()).await;
     bus::a_watcher_sees_its_session_from_now_on(&*make()).await;
     bus::nobody_watches_once_the_last_went(&*make());

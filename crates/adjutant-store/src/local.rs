@@ -7,7 +7,7 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Bus, Command, Event, Seq, SessionId, Sight, Unreachable, Watch,
+    Address, AgentPath, Bus, Command, Errand, Event, Seq, SessionId, Sight, Undelivered, Watch,
 };
 use futures_util::{
     future::{BoxFuture, FutureExt},
@@ -21,12 +21,8 @@ use tokio::sync::{
 /// How many commands wait for a listener before those who send wait too.
 const COMMANDS: usize = 1024;
 
-type Delivery = (AgentPath, Command);
-
 /// A bus inside one process.
 ///
-/// Everyone who listens at an agent or above it gets the agent's commands, so two who
-/// listen at one address both do.
 pub struct LocalBus {
     ring: NonZeroUsize,
     // One lock for all: it is held for a few pointers' worth of work, and stamping and
@@ -46,7 +42,7 @@ struct Channel {
 /// Someone who listens, until the other end of the queue is dropped.
 struct Listener {
     at: AgentPath,
-    queue: mpsc::Sender<Delivery>,
+    queue: mpsc::Sender<Errand>,
 }
 
 impl LocalBus {
@@ -70,21 +66,19 @@ impl Default for LocalBus {
 }
 
 impl Bus for LocalBus {
-    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Unreachable>> {
-        let queues = self.with(to.session, |channel| channel.above(&to.path));
+    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Undelivered>> {
+        let queue = self.with(to.session, |channel| channel.nearest(&to.path));
         async move {
-            let mut arrived = Err(Unreachable(to.path.clone()));
-            for queue in queues {
-                if queue.send((to.path.clone(), command.clone())).await.is_ok() {
-                    arrived = Ok(());
-                }
-            }
-            arrived
+            let nobody = || Undelivered::Nobody(to.path.clone());
+            let (errand, answer) = Errand::new(to.path.clone(), command);
+            let sent = queue.ok_or_else(nobody)?.send(errand).await;
+            sent.map_err(|_| nobody())?;
+            answer.await.map_err(|_| nobody())?.map_err(Undelivered::Refused)
         }
         .boxed()
     }
 
-    fn listen(&self, at: Address) -> BoxStream<'static, (AgentPath, Command)> {
+    fn listen(&self, at: Address) -> BoxStream<'static, Errand> {
         let (queue, mut commands) = mpsc::channel(COMMANDS);
         let listener = Listener { at: at.path, queue };
         self.with(at.session, |channel| channel.admit(listener));
@@ -125,10 +119,12 @@ impl Channel {
         self.listeners.push(listener);
     }
 
-    /// Returns the queues of those who listen at an agent or above it.
-    fn above(&self, path: &AgentPath) -> Vec<mpsc::Sender<Delivery>> {
-        let above = self.listeners.iter().filter(|listener| path.is_within(&listener.at));
-        above.map(|listener| listener.queue.clone()).collect()
+    /// Returns the queue of who listens at an agent or nearest above it.
+    fn nearest(&self, path: &AgentPath) -> Option<mpsc::Sender<Errand>> {
+        let listens =
+            |listener: &&Listener| path.is_within(&listener.at) && !listener.queue.is_closed();
+        let above = self.listeners.iter().filter(listens);
+        above.max_by_key(|listener| listener.at.depth()).map(|listener| listener.queue.clone())
     }
 
     fn publish(&mut self, mut event: Event) {

@@ -22,6 +22,8 @@ pub(crate) fn below(root: &Path, hidden: Hidden, gate: &Gate) -> Walk {
     WalkBuilder::new(root)
         .hidden(hidden == Hidden::Skipped)
         .require_git(false)
+        // What the kernel makes up, such as /proc, has no end and reads like nothing on disk.
+        .same_file_system(true)
         .filter_entry(move |entry| {
             entry.depth() == 0 || (entry.file_name() != ".git" && gate.admits(entry.path()))
         })

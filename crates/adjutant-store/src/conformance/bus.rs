@@ -1,9 +1,9 @@
 //! The checks of buses.
 
 use adjutant_core::{
-    Address, AgentPath, Bus, Command, Event, EventKind, Fragment, Sight, Unreachable,
+    Address, AgentPath, Bus, Command, Errand, Event, EventKind, Fragment, Sight, Undelivered,
 };
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{FutureExt, StreamExt, future::join, stream::BoxStream};
 
 use super::sample::{named, session};
 
@@ -24,44 +24,63 @@ fn fragment(text: &str) -> Event {
     Event { kind, ..named("") }
 }
 
+/// Hears one command and obeys it.
+async fn hear(listener: &mut BoxStream<'static, Errand>) -> (AgentPath, Command) {
+    let errand = listener.next().await.unwrap();
+    let heard = (errand.to.clone(), errand.command.clone());
+    errand.answer(Ok(()));
+    heard
+}
+
+/// Sends a command while somebody hears it.
+async fn obeyed(bus: &dyn Bus, to: Address, listener: &mut BoxStream<'static, Errand>) {
+    let command = say(to.path.as_str());
+    let (sent, heard) = join(bus.send(to.clone(), command.clone()), hear(listener)).await;
+    assert_eq!((sent, heard), (Ok(()), (to.path, command)));
+}
+
+async fn reaches_nobody(bus: &dyn Bus, to: Address) {
+    let nobody = Err(Undelivered::Nobody(to.path.clone()));
+    assert_eq!(bus.send(to, Command::Cancel).await, nobody);
+}
+
 pub(super) async fn a_listener_hears_its_subtree(bus: &dyn Bus) {
     let root = AgentPath::root();
     let (scout, namesake) = (root.child("scout", 1), root.child("scout", 11));
     let reader = scout.child("reader", 1);
     let mut scout_hears = bus.listen(at(1, &scout));
-    for (path, expected) in [
-        (&scout, Ok(())),
-        (&reader, Ok(())),
-        (&root, Err(Unreachable(root.clone()))),
-        (&namesake, Err(Unreachable(namesake.clone()))),
-    ] {
-        assert_eq!(bus.send(at(1, path), say(path.as_str())).await, expected);
+    obeyed(bus, at(1, &scout), &mut scout_hears).await;
+    obeyed(bus, at(1, &reader), &mut scout_hears).await;
+    for elsewhere in [at(1, &root), at(1, &namesake), at(2, &scout)] {
+        reaches_nobody(bus, elsewhere).await;
     }
-    assert_eq!(bus.send(at(2, &scout), say("elsewhere")).await, Err(Unreachable(scout.clone())));
-
     let mut root_hears = bus.listen(at(1, &root));
-    assert_eq!(bus.send(at(1, &reader), Command::Cancel).await, Ok(()));
-    for expected in [
-        (scout.clone(), say(scout.as_str())),
-        (reader.clone(), say(reader.as_str())),
-        (reader.clone(), Command::Cancel),
-    ] {
-        assert_eq!(scout_hears.next().await, Some(expected));
-    }
-    assert_eq!(root_hears.next().await, Some((reader, Command::Cancel)));
-    assert_eq!(scout_hears.next().now_or_never(), None);
-    assert_eq!(root_hears.next().now_or_never(), None);
+    obeyed(bus, at(1, &reader), &mut scout_hears).await;
+    obeyed(bus, at(1, &namesake), &mut root_hears).await;
+    drop(scout_hears);
+    obeyed(bus, at(1, &reader), &mut root_hears).await;
+}
+
+pub(super) async fn who_sends_learns_what_became_of_it(bus: &dyn Bus) {
+    let root = AgentPath::root();
+    let mut listener = bus.listen(at(1, &root));
+    let refuse = async { listener.next().await.unwrap().answer(Err("no".to_owned())) };
+    let (sent, ()) = join(bus.send(at(1, &root), Command::Cancel), refuse).await;
+    assert_eq!(sent, Err(Undelivered::Refused("no".to_owned())));
+    let forget = async { drop(listener.next().await) };
+    let (sent, ()) = join(bus.send(at(1, &root), Command::Cancel), forget).await;
+    assert_eq!(sent, Err(Undelivered::Nobody(root)));
 }
 
 pub(super) async fn who_listens_no_more_is_not_reached(bus: &dyn Bus) {
     let root = AgentPath::root();
     let first = bus.listen(at(1, &root));
     let mut second = bus.listen(at(1, &root));
+    obeyed(bus, at(1, &root), &mut second).await;
     drop(first);
-    assert_eq!(bus.send(at(1, &root), say("one left")).await, Ok(()));
-    assert_eq!(second.next().await, Some((root.clone(), say("one left"))));
+    obeyed(bus, at(1, &root), &mut second).await;
     drop(second);
-    assert_eq!(bus.send(at(1, &root), say("none left")).await, Err(Unreachable(root)));
+    reaches_nobody(bus, at(1, &root)).await;
 }
 
 pub(super) async fn a_watcher_sees_its_session_from_now_on(bus: &dyn Bus) {

@@ -8,9 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{
-    Address, AgentPath, Bus, Command, Event, Journal, SessionId, Unreachable, Watch,
-};
+use adjutant_core::{Address, Bus, Command, Errand, Event, Journal, SessionId, Undelivered, Watch};
 use adjutant_store::LocalBus;
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use rusqlite::Connection;
@@ -29,11 +27,11 @@ fn report(what: fmt::Arguments<'_>) {
 struct Reporting(LocalBus);
 
 impl Bus for Reporting {
-    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Unreachable>> {
+    fn send(&self, to: Address, command: Command) -> BoxFuture<'static, Result<(), Undelivered>> {
         self.0.send(to, command)
     }
 
-    fn listen(&self, at: Address) -> BoxStream<'static, (AgentPath, Command)> {
+    fn listen(&self, at: Address) -> BoxStream<'static, Errand> {
         self.0.listen(at)
     }
 

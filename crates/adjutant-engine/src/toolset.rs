@@ -1,0 +1,31 @@
+//! The tools an agent is offered.
+
+use std::sync::Arc;
+
+use adjutant_core::{Grant, Tool, ToolSpec};
+
+/// The tools an agent is offered.
+#[derive(Default)]
+pub(crate) struct ToolSet {
+    tools: Vec<Arc<dyn Tool>>,
+    pub(crate) specs: Vec<Arc<ToolSpec>>,
+}
+
+impl ToolSet {
+    /// Returns those of the session's tools that a grant offers.
+    pub(crate) fn of(all: &[Arc<dyn Tool>], grant: &Grant) -> Self {
+        let offered = all.iter().map(|tool| (tool, tool.spec()));
+        let offered = offered.filter(|(_, spec)| grant.offers(spec));
+        let (tools, specs) = offered.map(|(tool, spec)| (Arc::clone(tool), spec)).unzip();
+        Self { tools, specs }
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<(&Arc<dyn Tool>, &Arc<ToolSpec>)> {
+        let place = self.specs.iter().position(|spec| spec.name == name)?;
+        Some((&self.tools[place], &self.specs[place]))
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.specs.iter().map(|spec| spec.name.clone()).collect()
+    }
+}
