@@ -53,7 +53,8 @@ impl Events {
             ring,
             page,
             cursor: after,
-            target: Some(Seq::MAX),
+            // A new session's journal has what was shown and nothing else.
+            target: Some(ring_at),
             ring_at,
             missed: 0,
             next: None,
@@ -169,7 +170,7 @@ impl Reader {
         let limit = usize::try_from(target - self.cursor).map_or(PAGE, |left| left.min(PAGE));
         let page = self.journal.read(self.session, self.cursor, limit).await?;
         if page.is_empty() {
-            self.target = None;
+            return Err(JournalError(format!("event {} is missing", self.cursor + 1)));
         }
         self.page = page.into();
         Ok(())

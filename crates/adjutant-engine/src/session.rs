@@ -141,7 +141,8 @@ pub(crate) fn places(count: usize) -> Arc<Semaphore> {
 pub struct Session(Arc<Shared>);
 
 impl Session {
-    /// Opens a session. Nothing runs yet, so nothing is missed by watching.
+    /// Opens a new session, of which the journal knows nothing. Nothing runs yet, so
+    /// nothing is missed by watching.
     pub fn open(id: SessionId, parts: Parts) -> Self {
         let Parts { models, tools, journal, bus, settings } = parts;
         Self(Arc::new(Shared {

@@ -14,7 +14,7 @@ mod writer;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, mpsc::Receiver},
+    sync::{Arc, LazyLock, mpsc::Receiver},
 };
 
 use adjutant_core::{Bus, Event, Journal, JournalError, Seq, SessionEntry, SessionId};
@@ -41,12 +41,15 @@ pub enum Durability {
 pub struct SqliteJournal {
     path: Arc<PathBuf>,
     writer: Worker<Batch>,
-    reader: Worker<Question>,
+    // Few look anything up.
+    reader: LazyLock<Worker<Question>, Start>,
 }
+
+type Start = Box<dyn FnOnce() -> Worker<Question> + Send + Sync>;
 
 impl SqliteJournal {
     /// Makes a journal that writes to a file and publishes on a bus. The file is opened,
-    /// or made, in the background; if that fails, each call says why.
+    /// or made, when it is first needed; if that fails, each call says why.
     pub fn new(path: impl Into<PathBuf>, durability: Durability, bus: Arc<dyn Bus>) -> Self {
         let path = Arc::new(path.into());
         let open = {
@@ -55,11 +58,12 @@ impl SqliteJournal {
         };
         let write = {
             let open = open.clone();
-            move |batches: Receiver<Batch>| writer::run(open(), &*bus, &batches)
+            move |batches: Receiver<Batch>| writer::run(open, &*bus, &batches)
         };
         let read = move |questions: Receiver<Question>| reader::run(open, &questions);
-        let writer = Worker::start("journal-writer", write);
-        Self { path, writer, reader: Worker::start("journal-reader", read) }
+        let reader =
+            LazyLock::new(Box::new(move || Worker::start("journal-reader", read)) as Start);
+        Self { path, writer: Worker::start("journal-writer", write), reader }
     }
 
     /// Awaits what a thread replies.

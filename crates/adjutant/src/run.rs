@@ -6,10 +6,9 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, Models as _,
-    SessionId,
+    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, SessionId,
 };
-use adjutant_engine::{Events, Parts, Root, Session, Stay};
+use adjutant_engine::{Parts, Root, Session, Stay};
 use adjutant_models::{Catalogue, Pace, script::Severity};
 use adjutant_store::{LocalBus, MemoryJournal, SqliteJournal};
 use adjutant_surfaces::{
@@ -52,8 +51,6 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
 async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     let Prepared { config, model, directory, prompt, output, progress } = prepared;
     let models = Arc::new(Catalogue::new(pace(output, progress)));
-    // Before the journal is made: a wrong name leaves nothing behind.
-    models.find(&model).map_err(|error| CliError::new(Kind::Usage, error.to_string()))?;
     let session = open(&config, Arc::clone(&models));
     let root = Root {
         model,
@@ -70,12 +67,15 @@ async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
     heed_interrupts(session.clone())?;
     let mut view = view(&session, output, progress);
-    let ended = match follow(&session, events, &mut *view, person).await {
-        Ok(ended) => ended,
-        Err(SurfaceError::ReaderGone) => return leave(&session).await,
-        Err(error) => return Err(CliError::new(Kind::Internal, error.to_string())),
+    let error = match follow(&session, events, &mut *view, person).await {
+        Ok(ended) => return Ok(conclude(&ended, &models, progress)),
+        Err(error) => error,
     };
-    Ok(conclude(&ended, &models, progress))
+    leave(&session).await;
+    Err(match error {
+        SurfaceError::ReaderGone => io::Error::from(io::ErrorKind::BrokenPipe).into(),
+        error => CliError::new(Kind::Internal, error.to_string()),
+    })
 }
 
 fn open(config: &Config, models: Arc<Catalogue>) -> Session {
@@ -124,9 +124,24 @@ fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> 
         (Output::Answer, Progress::Hidden) => Box::new(Plain::quiet(answer)),
         (Output::Answer, Progress::Shown) if io::stderr().is_terminal() => {
             let size = Box::new(|| Size::of(io::stderr()));
-            Box::new(Live::new(Box::new(io::stderr()), size, style(), answer))
+            Box::new(Live::new(Box::new(Aside), size, style(), answer))
         }
-        (Output::Answer, Progress::Shown) => Box::new(Plain::new(Box::new(io::stderr()), answer)),
+        (Output::Answer, Progress::Shown) => Box::new(Plain::new(Box::new(Aside), answer)),
+    }
+}
+
+/// The standard error, for what is said besides the answer: if nobody hears it, the run
+/// goes on all the same.
+struct Aside;
+
+impl Write for Aside {
+    fn write(&mut self, words: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().write_all(words);
+        Ok(words.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -157,28 +172,30 @@ fn heed_interrupts(session: Session) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops the tree for want of a reader, and sees it gone.
-async fn leave(session: &Session) -> Result<ExitCode, CliError> {
+/// Stops a tree that cannot be shown, and sees it gone.
+async fn leave(session: &Session) {
     let _ = session.send(&AgentPath::root(), Command::Cancel).await;
-    let mut events: Events = session.events(0);
+    let mut events = session.events(0);
     while events.next().await.is_some() {}
-    Err(CliError::from(io::Error::from(io::ErrorKind::BrokenPipe)))
 }
 
 /// Says what a script or a person should know besides the answer. If nobody reads that, the
 /// code is the same.
 fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> ExitCode {
-    let mut stderr = io::stderr();
     let mut code = ExitCode::of(&ended.outcome);
     let is_short = ended.outcome.ending != Ending::Completed;
     if let (Some(reason), true, Progress::Hidden) = (&ended.outcome.reason, is_short, progress) {
-        let _ = writeln!(stderr, "{}: {reason}", ended.outcome.ending);
+        let _ = writeln!(Aside, "{}: {reason}", ended.outcome.ending);
     }
     for unused in models.unused() {
         let has_failed = unused.severity == Severity::Fail;
+        // Whoever stopped a run knows that it did not use everything.
+        if !has_failed && ended.outcome.ending == Ending::Cancelled {
+            continue;
+        }
         let word = if has_failed { "error" } else { "warning" };
         for reply in &unused.replies {
-            let _ = writeln!(stderr, "{word}: {} was not used up: {reply}", unused.model);
+            let _ = writeln!(Aside, "{word}: {} was not used up: {reply}", unused.model);
         }
         if has_failed && code == ExitCode::Completed {
             code = ExitCode::Failed;

@@ -62,14 +62,15 @@ struct Tail {
 
 /// Works until nobody can give it anything any more.
 pub(super) fn run(
-    database: Result<Database, JournalError>,
+    open: impl Fn() -> Result<Database, JournalError>,
     bus: &dyn Bus,
     batches: &Receiver<Batch>,
 ) {
-    let mut writer = database.and_then(Writer::new);
+    // Opened for the first batch, so that a journal nobody writes to leaves no file.
+    let mut writer = None;
     let mut group = Vec::new();
     while gather(batches, &mut group) {
-        let written = match &mut writer {
+        let written = match writer.get_or_insert_with(|| open().and_then(Writer::new)) {
             Ok(writer) => writer.write(bus, &mut group),
             Err(error) => Err(error.clone()),
         };
