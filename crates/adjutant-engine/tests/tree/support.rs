@@ -5,8 +5,8 @@ use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Effect, Event, EventKind, Grant,
-    Host, Journal, Message, Mode, Outcome, QuestionId, Receipt, Rules, SessionId, Tool, ToolError,
-    ToolSpec,
+    Host, Journal, Message, Mode, Model, Outcome, QuestionId, Receipt, Rules, SessionId, Tool,
+    ToolError, ToolSpec,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -48,6 +48,7 @@ pub(crate) struct Plan {
     settings: Settings,
     stay: Stay,
     tools: Vec<Arc<dyn Tool>>,
+    models: Vec<(&'static str, Arc<dyn Model>)>,
     bus: LocalBus,
     journal: Box<MakeJournal>,
 }
@@ -73,6 +74,7 @@ impl Plan {
             settings: Settings::default(),
             stay: Stay::UntilDone,
             tools: adjutant_tools::all(&DelegationSettings::default()),
+            models: Vec::new(),
             bus: LocalBus::default(),
             journal: Box::new(|bus| Arc::new(MemoryJournal::new(bus))),
         }
@@ -120,36 +122,48 @@ impl Plan {
         self
     }
 
+    /// Has a model of that name; the script is `test`.
+    pub(crate) fn model(mut self, name: &'static str, model: impl Model + 'static) -> Self {
+        self.models.push((name, Arc::new(model)));
+        self
+    }
+
+    /// Returns who the root is.
+    #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
+    pub(crate) fn root(&self) -> Root {
+        let workdir = std::env::current_dir().unwrap();
+        let grant = Grant::mint(Charter {
+            mode: self.mode,
+            rules: self.rules.clone(),
+            access: Access::Inherit,
+            scope: vec![workdir.clone()],
+            depth: self.depth,
+        });
+        let (model, system) = ("test".to_owned(), "be brief".into());
+        let (allowance, stay) = (self.allowance, self.stay);
+        Root { model, system, grant, allowance, workdir, stay }
+    }
+
     /// Begins with nobody there.
     pub(crate) async fn begin(self, task: &str) -> Tree {
         self.begin_attended(task).await.0
     }
 
     /// Begins with somebody there.
-    #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
     pub(crate) async fn begin_attended(self, task: &str) -> (Tree, Attendance) {
+        let root = self.root();
         let model = Arc::new(Scripted::new(self.script));
+        let catalogue = Catalogue::new(Pace::Prompt).with("test", model.clone());
+        let add = |all: Catalogue, (name, model)| all.with(name, model);
         let bus: Arc<dyn Bus> = Arc::new(self.bus);
-        let journal = (self.journal)(Arc::clone(&bus));
         let parts = Parts {
-            models: Arc::new(Catalogue::new(Pace::Prompt).with("test", model.clone())),
+            models: Arc::new(self.models.into_iter().fold(catalogue, add)),
             tools: self.tools,
-            journal,
+            journal: (self.journal)(Arc::clone(&bus)),
             bus,
             settings: self.settings,
         };
         let session = Session::open(SessionId::from(uuid::Uuid::now_v7()), parts);
-        let workdir = std::env::current_dir().unwrap();
-        let grant = Grant::mint(Charter {
-            mode: self.mode,
-            rules: self.rules,
-            access: Access::Inherit,
-            scope: vec![workdir.clone()],
-            depth: self.depth,
-        });
-        let (model_name, system) = ("test".to_owned(), "be brief".into());
-        let (allowance, stay) = (self.allowance, self.stay);
-        let root = Root { model: model_name, system, grant, allowance, workdir, stay };
         let (events, attendance) = (session.events(0), session.attend());
         session.begin(root, task.to_owned()).await.unwrap();
         (Tree { session, model, seen: Vec::new(), events }, attendance)

@@ -47,3 +47,15 @@ fn a_reason_that_nobody_reads_does_not_change_the_code() {
     run.stop_hearing();
     assert_eq!(run.finish().code, Some(1));
 }
+
+#[test]
+fn progress_that_nobody_reads_does_not_cost_the_answer() {
+    let words = "word ".repeat(50);
+    let script = format!("[[reply]]\ntext = '{words}'\nchunk_ms = 5");
+    let world = World::new().script(&script);
+    let mut run = world.start(&["run", "go"]);
+    run.hear_until("started");
+    run.stop_hearing();
+    let done = run.finish();
+    assert_eq!((done.code, done.stdout.trim()), (Some(0), words.trim()));
+}
