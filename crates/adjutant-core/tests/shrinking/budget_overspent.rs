@@ -27,7 +27,7 @@ fn reserve(purse: &Arc<Purse>, need: Need) -> Option<Result<Reservation, Exhaust
 
 #[derive(Clone, Debug)]
 enum Step {
-    Reserve { purse: usize, input: u64, output: u64 },
+    Reserve { purse: usize, need: Need },
     Settle { which: usize, percent: u64 },
     Drop { which: usize },
     SendAndDrop { which: usize },
@@ -37,8 +37,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..5usize, 1..200u64, 1..400u64)
-            .prop_map(|(purse, input, output)| Step::Reserve { purse, input, output }),
+        4 => (0..5usize, any_need()).prop_map(|(purse, need)| Step::Reserve { purse, need }),
         2 => (0..8usize, 0..=100u64).prop_map(|(which, percent)| Step::Settle { which, percent }),
         1 => (0..8usize).prop_map(|which| Step::Drop { which }),
         1 => (0..8usize).prop_map(|which| Step::SendAndDrop { which }),
@@ -47,14 +46,31 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn any_need() -> impl Strategy<Value = Need> {
+    let price = Price { input: 3_000_000, output: 15_000_000, ..Price::default() };
+    let price = prop_oneof![Just(None), Just(Some(price))];
+    let turn = prop_oneof![4 => Just(Turn::Ordinary), 1 => Just(Turn::Last)];
+    (1..200u64, 1..400u64, price, turn).prop_map(|(input, output, price, turn)| Need {
+        input,
+        output,
+        price,
+        turn,
+    })
+}
+
+fn any_allowance() -> impl Strategy<Value = Allowance> {
+    (100..3000u64, 300..30_000u64)
+        .prop_map(|(limit, micros)| Allowance { micros: NonZeroU64::new(micros), ..tokens(limit) })
+}
+
 /// A root, two children, and a child of each.
-fn family(allowances: &[u64]) -> Vec<Arc<Purse>> {
+fn family(allowances: &[Allowance]) -> Vec<Arc<Purse>> {
     let path = AgentPath::root();
-    let root = Purse::open(path.clone(), tokens(allowances[0]));
-    let one = root.child(path.child("one", 1), tokens(allowances[1]));
-    let two = root.child(path.child("two", 2), tokens(allowances[2]));
-    let leaf = one.child(path.child("leaf", 1), tokens(allowances[3]));
-    let twig = two.child(path.child("twig", 1), tokens(allowances[4]));
+    let root = Purse::open(path.clone(), allowances[0]);
+    let one = root.child(path.child("one", 1), allowances[1]);
+    let two = root.child(path.child("two", 2), allowances[2]);
+    let leaf = one.child(path.child("leaf", 1), allowances[3]);
+    let twig = two.child(path.child("twig", 1), allowances[4]);
     vec![root, one, two, leaf, twig]
 }
 
@@ -64,9 +80,9 @@ fn take(open: &mut Vec<(Reservation, u64)>, which: usize) -> Option<(Reservation
 
 fn act(purses: &[Arc<Purse>], open: &mut Vec<(Reservation, u64)>, step: &Step) {
     match *step {
-        Step::Reserve { purse, input, output } => {
-            if let Some(Ok(reservation)) = reserve(&purses[purse], need(input, output)) {
-                open.push((reservation, input));
+        Step::Reserve { purse, need } => {
+            if let Some(Ok(reservation)) = reserve(&purses[purse], need) {
+                open.push((reservation, need.input));
             }
         }
         Step::Settle { which, percent } => {
@@ -103,6 +119,20 @@ fn act(purses: &[Arc<Purse>], open: &mut Vec<(Reservation, u64)>, step: &Step) {
     }
 }
 
+fn check(purses: &[Arc<Purse>], allowances: &[Allowance]) -> Result<(), TestCaseError> {
+    for (purse, allowance) in purses.iter().zip(allowances) {
+        let spending = purse.spending();
+        let (tokens, micros) = (spending.tokens + spending.reserved, spending.micros);
+        let Allowance { tokens: Some(most_tokens), micros: Some(most_micros), .. } = *allowance
+        else {
+            unreachable!("both are limited")
+        };
+        prop_assert!(tokens <= most_tokens.get(), "{spending:?}");
+        prop_assert!(micros <= most_micros.get(), "{spending:?}");
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -110,19 +140,20 @@ proptest! {
     /// aside is always covered.
     #[test]
     fn what_is_spent_and_set_aside_never_exceeds_an_allowance(
-        allowances in vec(100..3000u64, 5),
+        allowances in vec(any_allowance(), 5),
         steps in vec(step(), 1..60),
     ) {
         let purses = family(&allowances);
         let mut open = Vec::new();
         for step in &steps {
             act(&purses, &mut open, step);
-            for (purse, allowance) in purses.iter().zip(&allowances) {
-                let spending = purse.spending();
-                prop_assert!(spending.tokens + spending.reserved <= *allowance, "{spending:?}");
-            }
+            check(&purses, &allowances)?;
         }
-        drop(open);
+        // At worst every call in flight takes all that was set aside for it.
+        while !open.is_empty() {
+            act(&purses, &mut open, &Step::Settle { which: 0, percent: 100 });
+        }
+        check(&purses, &allowances)?;
         for purse in &purses {
             prop_assert_eq!(purse.spending().reserved, 0);
         }
@@ -189,6 +220,27 @@ fn somebody_stopped_by_a_limit_above_can_pay_for_a_last_turn() {
     assert!(matches!(reserve(&child, need(100, 40)), Some(Err(_))), "an ordinary turn");
     let last = Need { turn: Turn::Last, ..need(100, 40) };
     assert!(matches!(reserve(&child, last), Some(Ok(_))));
+}
+
+#[test]
+fn the_last_turn_of_a_child_leaves_its_parents_alone() {
+    let root = Purse::open(AgentPath::root(), tokens(1000));
+    let child = root.child(AgentPath::root().child("a", 1), Allowance::default());
+    let Some(Ok(reservation)) = reserve(&root, need(200, 10)) else { panic!("refused") };
+    reservation.settle(usage(200, 450));
+    // Of the 350 that are left the root's last turn needs 300.
+    let last = |input| Need { turn: Turn::Last, ..need(input, 40) };
+    assert!(matches!(reserve(&child, last(100)), Some(Err(_))));
+    assert!(matches!(reserve(&child, last(10)), Some(Ok(_))));
+    assert!(matches!(reserve(&root, last(100)), Some(Ok(_))));
+}
+
+#[test]
+fn what_goes_through_the_cache_is_charged_once() {
+    let price =
+        Price { input: 10_000_000, output: 0, cache_read: 1_000_000, cache_write: 12_000_000 };
+    let usage = Usage { input: 100, cache_read: 30, cache_write: 50, ..Usage::default() };
+    assert_eq!(price.cost(usage), 20 * 10 + 30 + 50 * 12);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! A child acts inside what its parent may do, and knows what it should know.
 
-use adjutant_core::{Effect, EventKind, Mode, Rules};
+use std::time::Duration;
+
+use adjutant_core::{Effect, Ending, EventKind, Mode, Rules, When};
 use adjutant_models::script::Script;
 use serde_json::json;
 
-use crate::support::{Does, Plan, Reply, call, path, sub};
+use crate::support::{Does, Plan, Reply, call, delegation, path, sub};
 
 fn touch() -> Does {
     Does::new("touch", Effect::Write, |_| Box::pin(async { Ok("touched".to_owned()) }))
@@ -81,4 +83,43 @@ async fn a_child_knows_its_task_and_not_its_parents_conversation() {
     let texts: Vec<_> = child.messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts, ["only this"]);
     assert_eq!(child.system, "be brief");
+}
+
+/// A tool that tries every verb on those beside and above, and reports what happened.
+fn pry() -> Does {
+    Does::new("pry", Effect::Delegate, |host| {
+        Box::pin(async {
+            let engine = delegation(host)?;
+            let mut tries = vec![format!("{} below", engine.list().len())];
+            for agent in ["root", "root.sub-1", "root.sub-2"] {
+                let refusals = [
+                    engine.status(agent).err(),
+                    engine.send(agent, "psst".to_owned(), When::Steer).await.err(),
+                    engine.cancel(agent).await.err(),
+                    engine.wait(agent).await.err(),
+                ];
+                let refusal = format!("there is no agent `{agent}` below you");
+                let is_refused =
+                    |error: &adjutant_core::Refusal| error.to_string().starts_with(&refusal);
+                let refused = refusals.iter().flatten().filter(|error| is_refused(error)).count();
+                tries.push(format!("{refused} of 4 refused"));
+            }
+            Ok(tries.join(", "))
+        })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_reaches_nobody_beside_or_above_it() {
+    let second = Duration::from_secs(1);
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "pry"), sub("c2", "work")]), Reply::text("done")])
+        .on_task("pry", [Reply::calls([call("p", "pry", json!({}))]).after(second)])
+        .on_task("pry", [Reply::text("in vain")])
+        .on_task("work", [Reply::text("worked").after(10 * second)]);
+    let mut tree = Plan::new(script).tool(pry()).begin("go").await;
+    assert_eq!(tree.end().await.ending, Ending::Completed);
+    let refused = "0 below, 4 of 4 refused, 4 of 4 refused, 4 of 4 refused";
+    assert_eq!(tree.results("root.sub-1"), [refused]);
+    assert_eq!(tree.outcome("root.sub-2").text, "worked");
 }

@@ -9,12 +9,13 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{Command, Effect, Ending, EventKind, Held};
+use adjutant_core::{Command, Effect, Ending, EventKind, Held, ModelError, Order, Trouble};
 use adjutant_models::script::Script;
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::support::{Does, Plan, Reply, Tree, call, is_finished, sub};
+use crate::support::{Does, Plan, Reply, Tree, call, delegation, holds, is_finished, sub};
 
 /// Something that takes a while to end.
 struct Slow {
@@ -97,4 +98,82 @@ async fn a_stopped_call_still_has_a_result() {
     let (tree, _) = stopped(Duration::from_secs(1)).await;
     let results = tree.results("root.sub-1.sub-1");
     assert_eq!(results, ["stopped before it had ended; what it did is not known"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_ended_is_named_and_hangs_nobody() {
+    let refuses = holds(|| async { Err("it will not".to_owned()) }.boxed());
+    let breaks = holds(|| panic!("boom"));
+    for (tool, named) in [(refuses, "thing: it will not"), (breaks, "thing: boom")] {
+        let script = Script::new()
+            .on("root", [Reply::calls([sub("c1", "hold")]), Reply::text("done")])
+            .on_task("hold", [Reply::calls([call("h", "holds", json!({}))]), Reply::text("ok")]);
+        let mut tree = Plan::new(script).tool(tool).begin("go").await;
+        tree.end().await;
+        assert_eq!(tree.receipt("root.sub-1").uncontained, [named]);
+    }
+}
+
+/// Stops a root while a call of it runs, and returns the results of its calls.
+async fn stopped_in(tool: Does, others: impl IntoIterator<Item = Does>) -> Vec<String> {
+    let others: Vec<_> = others.into_iter().collect();
+    let calls = (0..=others.len()).map(|n| call(&n.to_string(), &format!("tool{n}"), json!({})));
+    let script = Script::new().on("root", [Reply::calls(calls)]);
+    let plan = Plan::new(script).settings(|settings| settings.max_concurrent_ops = 1).tool(tool);
+    let mut tree = others.into_iter().fold(plan, Plan::tool).begin("go").await;
+    tree.until_at("root", |kind| matches!(kind, EventKind::Called { .. })).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    tree.send("root", Command::Cancel).await;
+    assert_eq!(tree.end().await.ending, Ending::Cancelled);
+    tree.results("root")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_soon_after_it_was_told_keeps_its_result() {
+    let polite = Does::new("tool0", Effect::Read, |host| {
+        Box::pin(async {
+            host.token().cancelled().await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            Ok("half of it".to_owned())
+        })
+    });
+    assert_eq!(stopped_in(polite, []).await, ["half of it"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_its_place_does_not_begin_after_the_end() {
+    let polite = Does::new("tool0", Effect::Read, |host| {
+        Box::pin(async {
+            host.token().cancelled().await;
+            Ok("left".to_owned())
+        })
+    });
+    let acts = Does::new("tool1", Effect::Write, |_| Box::pin(async { Ok("acted".to_owned()) }));
+    let results = stopped_in(polite, [acts]).await;
+    assert_eq!(results, ["left", "not run: stopped before it began"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_started_by_one_who_is_being_stopped() {
+    let late = Does::new("tool0", Effect::Delegate, |host| {
+        Box::pin(async {
+            host.token().cancelled().await;
+            let order = Order { name: "late".to_owned(), task: "x".to_owned(), ..Order::default() };
+            delegation(host)?.start(order).await.map(|started| started.path.to_string())?;
+            Ok("started".to_owned())
+        })
+    });
+    assert_eq!(stopped_in(late, []).await, ["you are being stopped"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_before_another_try_is_not_waited_for() {
+    let busy = ModelError::new(Trouble::Busy, "too many requests");
+    let busy = ModelError { retry_after: Some(Duration::from_secs(42)), ..busy };
+    let mut tree = Plan::new(Script::new().on("root", [Reply::error(busy)])).begin("go").await;
+    tree.until_at("root", |kind| matches!(kind, EventKind::Retrying { .. })).await;
+    let start = Instant::now();
+    tree.send("root", Command::Cancel).await;
+    assert_eq!(tree.end().await.ending, Ending::Cancelled);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }

@@ -8,12 +8,18 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{Allowance, Effect, Ending, EventKind, Price, ToolChoice, Usage};
+use adjutant_core::{
+    Allowance, Clamp, Command, Effect, Ending, EventKind, Order, Price, StopReason, ToolChoice,
+    Usage,
+};
 use adjutant_models::script::Script;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
-use crate::support::{Does, Plan, Reply, call, count, path, spawn, sub};
+use crate::support::{
+    Does, Plan, Reply, Talks, call, count, delegation, holds, is_started, path, says, spawn, sub,
+};
 
 fn hundred() -> Usage {
     Usage { input: 90, output: 10, ..Usage::default() }
@@ -216,9 +222,214 @@ async fn a_tree_of_any_depth_runs_on_one_place() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_cut_short_says_so() {
-    let cut = Reply::text("half an ans").stopped(adjutant_core::StopReason::Length);
-    let mut tree = Plan::new(Script::new().on("root", [cut])).begin("go").await;
-    let outcome = tree.end().await;
-    assert_eq!(outcome.ending, Ending::Completed);
-    assert!(outcome.reason.unwrap().contains("limit"));
+    let half = || Reply::text("half an ans");
+    let silent = Reply::text("").reasoning("thinking and thinking");
+    for (cut, why) in [
+        (half().stopped(StopReason::Length), "the answer reached its limit"),
+        (silent.stopped(StopReason::Length), "the answer reached its limit"),
+        (half().stopped(StopReason::Filtered), "the provider would not let the model go on"),
+    ] {
+        let mut tree = Plan::new(Script::new().on("root", [cut])).begin("go").await;
+        let outcome = tree.end().await;
+        assert_eq!(outcome.ending, Ending::Completed);
+        assert_eq!(outcome.reason.as_deref(), Some(why));
+    }
+}
+
+fn minute() -> Allowance {
+    Allowance { millis: count(60_000), ..Allowance::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_turn_that_calls_tools_all_the_same_only_speaks() {
+    let script = Script::new().on("root", [look(1), look(2).saying("what I found").last()]);
+    let plan = Plan::new(script).allowance(Allowance { turns: count(1), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.text, "what I found");
+    let calls = tree.at("root").filter_map(|kind| match kind {
+        EventKind::Said { message } => Some(message.calls().count()),
+        _ => None,
+    });
+    assert_eq!(calls.sum::<usize>(), 1, "a call nobody answers would spoil the conversation");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_turn_that_hangs_ends_with_the_time() {
+    let turns = Allowance { turns: count(1), ..minute() };
+    for (allowance, ending) in [(minute(), Ending::Timeout), (turns, Ending::BudgetExceeded)] {
+        let script = Script::new().on("root", [look(1), Reply::hang().always()]);
+        let start = Instant::now();
+        let mut tree = Plan::new(script).allowance(allowance).begin("go").await;
+        assert_eq!(tree.end().await.ending, ending);
+        assert!(start.elapsed() <= Duration::from_secs(60), "{ending}: {:?}", start.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_turn_can_be_cancelled() {
+    let script = Script::new().on("root", [look(1), Reply::hang()]);
+    let plan = Plan::new(script).allowance(Allowance { turns: count(1), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    tree.until_at("root", says("this is your final answer")).await;
+    tree.send("root", Command::Cancel).await;
+    assert_eq!(tree.end().await.ending, Ending::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_receipt_counts_the_last_turn_too() {
+    let plan = Plan::new(endless().recording());
+    let plan = plan.allowance(Allowance { turns: count(2), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    tree.end().await;
+    assert_eq!(tree.model.requests().len(), 3);
+    assert_eq!(tree.receipt("root").turns, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_stopped_by_a_limit_above_has_last_words() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "x")]), Reply::text("root's last").last()])
+        .on("root.sub-1", (1..90).map(look))
+        .on("root.sub-1", [Reply::text("what I found").last()]);
+    let plan =
+        Plan::new(script).allowance(Allowance { tokens: count(5000), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    tree.end().await;
+    let outcome = tree.outcome("root.sub-1");
+    assert_eq!((outcome.ending, &*outcome.text), (Ending::BudgetExceeded, "what I found"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_those_below_found_reaches_everyone_above_when_the_time_is_up() {
+    let deaf = Does::new("deaf", Effect::Read, |_| Box::pin(std::future::pending()));
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "middle")]), Reply::text("last").last()])
+        .on("root.sub-1", [Reply::calls([sub("c2", "leaf")]).saying("what the middle found")])
+        .on_task("leaf", [Reply::calls([call("d", "deaf", json!({}))]).saying("what I found")]);
+    let mut tree = Plan::new(script).tool(deaf).allowance(minute()).begin("go").await;
+    tree.end().await;
+    let (root, middle) = (tree.results("root"), tree.results("root.sub-1"));
+    assert!(root[0].contains("what the middle found"), "{root:?}");
+    assert!(middle[0].contains("what I found"), "{middle:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_child_found_is_not_lost_while_what_it_started_is_being_ended() {
+    let slow = holds(|| sleep(Duration::from_secs(3)).map(Ok).boxed());
+    let deaf = Does::new("deaf", Effect::Read, |_| Box::pin(std::future::pending()));
+    let calls = [call("h", "holds", json!({})), call("d", "deaf", json!({}))];
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "x")]), Reply::text("last").last()])
+        .on("root.sub-1", [Reply::calls(calls).saying("what I found")]);
+    let plan = Plan::new(script).tool(slow).tool(deaf);
+    let mut tree = plan.allowance(minute()).begin("go").await;
+    tree.end().await;
+    let results = tree.results("root");
+    assert!(results[0].contains("what I found"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_asks_for_more_than_there_is_learns_what_it_gets() {
+    let clamp = |what: &str, asked: &str, given: &str| Clamp {
+        what: what.to_owned(),
+        asked: asked.to_owned(),
+        given: given.to_owned(),
+    };
+    let tokens = Allowance { tokens: count(3000), ..Allowance::default() };
+    let used = Reply::calls([spawn("c1", "x")]).using(hundred());
+    for (allowance, starts, child, expected) in [
+        (tokens, used, "root.agent-1", clamp("tokens", "50000", "2900")),
+        (
+            minute(),
+            Reply::calls([sub("c1", "x")]),
+            "root.sub-1",
+            clamp("milliseconds", "120000", "54000"),
+        ),
+    ] {
+        let script = Script::new().on("root", [starts, Reply::text("done"), Reply::text("done")]);
+        let script = script.on_task("x", [Reply::text("ok").using(hundred())]);
+        let mut tree = Plan::new(script).allowance(allowance).begin("go").await;
+        tree.end().await;
+        let begun = tree.at(child).find_map(|kind| match kind {
+            EventKind::Started { clamped, .. } => Some(clamped.clone()),
+            _ => None,
+        });
+        assert_eq!(begun.as_deref(), Some(&[expected][..]));
+        assert_eq!(begun, Some(tree.receipt(child).clamped));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_on_money_is_refused_where_no_price_is_known() {
+    let order = json!({ "prompt": "x", "model": "unpriced" });
+    let calls = Reply::calls([call("c1", "sub_agent", order)]);
+    let script = Script::new().on("root", [calls, Reply::text("done")]);
+    let plan = Plan::new(script).model("unpriced", Talks::new(|_| stream::empty().boxed()));
+    let micros = Allowance { micros: count(1000), ..Allowance::default() };
+    let mut tree = plan.allowance(micros).begin("go").await;
+    tree.end().await;
+    let results = tree.results("root");
+    assert!(results[0].contains("the price of `made/up` is not known"), "{results:?}");
+    assert_eq!(tree.seen.iter().filter(|event| is_started(&event.kind)).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_of_a_resting_root_stands_still() {
+    let script = Script::new().on("root", [Reply::text("one"), Reply::text("two")]);
+    let mut tree = Plan::new(script).staying().allowance(minute()).begin("go").await;
+    tree.until_at("root", |kind| *kind == EventKind::Rested).await;
+    sleep(Duration::from_secs(3 * 3600)).await;
+    tree.send("root", Command::Say { text: "more".to_owned() }).await;
+    tree.until_at("root", |kind| *kind == EventKind::Rested).await;
+    tree.send("root", Command::Cancel).await;
+    assert_eq!(tree.end().await.text, "two");
+}
+
+#[tokio::test(start_paused = true)]
+async fn model_calls_queue_for_their_places() {
+    let second = Duration::from_secs(1);
+    let calls = (1..=5).map(|n| sub(&format!("c{n}"), "x"));
+    let script = Script::new()
+        .on("root", [Reply::calls(calls), Reply::text("done")])
+        .on("root.*", [Reply::text("ok").after(second)]);
+    let start = Instant::now();
+    let plan = Plan::new(script).settings(|settings| settings.max_model_calls = 2);
+    plan.begin("go").await.end().await;
+    assert!(start.elapsed() >= 3 * second && start.elapsed() < 4 * second, "{:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_asked_no_longer_than_can_be_paid_for() {
+    let plan = Plan::new(endless().max_output(8000).recording());
+    let allowance = Allowance { tokens: count(3000), ..Allowance::default() };
+    let mut tree = plan.allowance(allowance).begin("go").await;
+    tree.end().await;
+    let most = tree.model.requests()[0].max_output;
+    assert!(most < 3000, "{most}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_two_children_holds_no_place() {
+    let both = Does::new("both", Effect::Delegate, |host| {
+        Box::pin(async {
+            let engine = delegation(host)?;
+            let order = |task: &str| Order {
+                name: "a".to_owned(),
+                task: task.to_owned(),
+                ..Order::default()
+            };
+            let quick = engine.start(order("quick")).await?.id.to_string();
+            let slow = engine.start(order("slow")).await?.id.to_string();
+            let (quick, slow) = tokio::join!(engine.wait(&quick), engine.wait(&slow));
+            Ok(format!("{}, {}", quick?.outcome.text, slow?.outcome.text))
+        })
+    });
+    let script = Script::new()
+        .on("root", [Reply::calls([call("c", "both", json!({}))]), Reply::text("done")])
+        .on_task("quick", [Reply::text("one")])
+        .on_task("slow", [look(1).after(Duration::from_secs(1)), Reply::text("two")]);
+    let plan = Plan::new(script).tool(both).settings(|settings| settings.max_concurrent_ops = 1);
+    let mut tree = plan.begin("go").await;
+    tree.end().await;
+    assert_eq!(tree.results("root"), ["one, two"]);
 }

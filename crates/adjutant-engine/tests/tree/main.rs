@@ -11,6 +11,7 @@ mod limit_is_not_kept;
 mod model_breaks;
 mod news_is_lost;
 mod question_hangs;
+mod random_tree_breaks;
 mod reader_lags;
 mod results_are_mixed_up;
 mod support;

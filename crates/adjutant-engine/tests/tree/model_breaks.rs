@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use adjutant_core::{Cause, Ending, EventKind, ModelError, Trouble, Usage};
+use adjutant_core::{
+    Cause, Delta, Ending, EventKind, ModelError, Part, StopReason, ToolCall, Trouble, Usage,
+};
 use adjutant_models::script::Script;
+use futures_util::{StreamExt as _, stream};
+use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{Plan, Reply, sub};
+use crate::support::{Plan, Reply, Talks, Tree, call, sub};
 
 fn busy(after: Option<Duration>) -> Reply {
     let error = ModelError::new(Trouble::Busy, "too many requests");
@@ -85,16 +89,95 @@ async fn a_broken_answer_is_paid_for_and_asked_again() {
     let whole = Reply::text("whole").using(Usage { input: 100, output: 5, ..Usage::default() });
     let mut tree = Plan::new(Script::new().on("root", [broken, whole])).begin("go").await;
     assert_eq!(tree.end().await.text, "whole");
+    assert_eq!(spent(&tree), [(110, false), (105, false)]);
     assert_eq!(tree.receipt("root").tokens, 215);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_model_is_refused_with_those_there_are() {
-    let order = serde_json::json!({ "prompt": "x", "model": "made/up" });
-    let calls = Reply::calls([crate::support::call("c1", "sub_agent", order)]);
+    let order = json!({ "prompt": "x", "model": "made/up" });
+    let calls = Reply::calls([call("c1", "sub_agent", order)]);
     let mut tree =
         Plan::new(Script::new().on("root", [calls, Reply::text("done")])).begin("go").await;
     tree.end().await;
     let results = tree.results("root");
     assert!(results[0].contains("made/up") && results[0].contains("rehearsal"), "{results:?}");
+}
+
+/// Returns what was paid for, and whether it was guessed.
+fn spent(tree: &Tree) -> Vec<(u64, bool)> {
+    let spent = tree.seen.iter().filter_map(|event| match event.kind {
+        EventKind::Spent { usage, estimated, .. } => Some((usage.total(), estimated)),
+        _ => None,
+    });
+    spent.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_is_busy_in_mid_answer_is_paid_for_what_it_said() {
+    let usage = Usage { input: 100, output: 10, ..Usage::default() };
+    let busy = busy(None).saying("half of it").using(usage);
+    let whole = Reply::text("whole").using(Usage { input: 100, output: 5, ..Usage::default() });
+    let mut tree = Plan::new(Script::new().on("root", [busy, whole])).begin("go").await;
+    tree.end().await;
+    assert_eq!(tree.receipt("root").tokens, 215);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_broken_call_did_not_report_is_guessed() {
+    let words = || Reply::text("twelve bytes and then nothing").cut_after(2);
+    let reported = Usage { input: 100, output: 1, ..Usage::default() };
+    let whole = Reply::text("whole").using(reported);
+    let script = Script::new().on("root", [words(), words().using(reported), whole]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    let calls = tree.at("root").filter_map(|kind| match kind {
+        EventKind::Spent { usage, estimated, .. } => Some((*usage, *estimated)),
+        _ => None,
+    });
+    let [(guess, true), (corrected, false), (exact, false)] = calls.collect::<Vec<_>>()[..] else {
+        panic!("{:#?}", tree.seen)
+    };
+    assert!(guess.input > 100, "all it was sent: {guess:?}");
+    // Thirteen bytes were heard, of three and a half a token.
+    assert_eq!((guess.output, corrected.output), (4, 4));
+    assert_eq!((corrected.input, exact), (100, reported));
+    let total: u64 = spent(&tree).iter().map(|(tokens, _)| tokens).sum();
+    assert_eq!(tree.receipt("root").tokens, total);
+}
+
+/// Has a child run on a model of ours.
+fn on(model: Talks) -> Plan {
+    let order = json!({ "prompt": "x", "model": "ours" });
+    let calls = Reply::calls([call("c1", "sub_agent", order)]);
+    Plan::new(Script::new().on("root", [calls, Reply::text("done")])).model("ours", model)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_reports_nothing_is_paid_by_estimate() {
+    let model = Talks::new(|_| {
+        let said = Delta::Part(Part::text("thirty-four bytes and sixteen more"));
+        stream::iter([said, Delta::Stop(StopReason::Done)].map(Ok)).boxed()
+    });
+    let mut tree = on(model).begin("go").await;
+    tree.end().await;
+    let receipt = tree.receipt("root.sub-1");
+    assert_eq!(receipt.usage.output, 15, "{receipt:?}");
+    assert!(receipt.usage.input > 100 && spent(&tree)[1].1, "{receipt:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adapter_that_panics_costs_the_agent_but_not_its_words() {
+    let model = Talks::new(|request| {
+        assert_eq!(request.turn, 1, "no more turns");
+        let arguments = json!({ "path": "src" });
+        let (id, name) = ("l".into(), "list_dir".to_owned());
+        let list = Part::Call(ToolCall { id, name, arguments, native: None });
+        let said = [Part::text("what I found"), list].map(Delta::Part);
+        stream::iter(said.into_iter().chain([Delta::Stop(StopReason::Calls)]).map(Ok)).boxed()
+    });
+    let mut tree = on(model).begin("go").await;
+    assert_eq!(tree.end().await.text, "done");
+    let outcome = tree.outcome("root.sub-1");
+    assert_eq!((outcome.cause, &*outcome.text), (Some(Cause::Internal), "what I found"));
 }

@@ -3,13 +3,23 @@
 
 use std::time::Duration;
 
-use adjutant_core::{Command, EventKind, Message, Origin};
+use adjutant_core::{
+    Allowance, Command, Effect, EventKind, ModelError, Order, ToolChoice, Trouble,
+};
 use adjutant_models::script::Script;
+use futures_util::FutureExt as _;
 use serde_json::json;
 
-use crate::support::{Plan, Reply, call, path, spawn};
+use crate::support::{
+    Does, Plan, Reply, call, count, delegation, has_result, holds, is_finished, is_started, path,
+    says, spawn, told,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
+
+fn list() -> adjutant_models::script::Call {
+    call("l", "list_dir", json!({}))
+}
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_parent_is_woken_by_the_end_of_a_child() {
@@ -47,16 +57,8 @@ async fn ends_at_the_same_boundary_make_one_message() {
         .on("root.agent-*", [Reply::text("result")]);
     let mut tree = Plan::new(script).begin("go").await;
     tree.end().await;
-    let ended: Vec<_> = tree.at("root").filter_map(ended).collect();
-    assert_eq!(ended, [vec![path("root.agent-1"), path("root.agent-2")]]);
-}
-
-fn ended(kind: &EventKind) -> Option<Vec<adjutant_core::AgentPath>> {
-    let EventKind::Said { message } = kind else { return None };
-    match &**message {
-        Message::User { origin: Origin::Runtime { ended }, .. } => Some(ended.clone()),
-        _ => None,
-    }
+    let told: Vec<_> = tree.at("root").map(told).filter(|ended| !ended.is_empty()).collect();
+    assert_eq!(told, [[path("root.agent-1"), path("root.agent-2")]]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +80,7 @@ async fn a_result_that_was_asked_for_is_not_told_again() {
     let results = tree.results("root");
     assert!(results[1].contains("the result"), "{results:?}");
     assert!(results[1].contains(r#""is_final":true"#), "{results:?}");
-    assert_eq!(tree.at("root").filter_map(ended).count(), 0);
+    assert_eq!(tree.at("root").flat_map(told).count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +91,7 @@ async fn steering_is_heard_at_the_next_turn_and_the_rest_when_idle() {
         [slow(), slow().saying("again"), Reply::text("first done"), Reply::text("all done")],
     );
     let mut tree = Plan::new(script).begin("go").await;
-    tree.until_at("root", crate::support::is_started).await;
+    tree.until_at("root", is_started).await;
     tree.send("root", Command::Say { text: "later".to_owned() }).await;
     tree.send("root", Command::Steer { text: "now".to_owned() }).await;
     assert_eq!(tree.end().await.text, "all done");
@@ -125,8 +127,169 @@ async fn a_cancelled_child_is_gone_when_the_call_returns() {
     tree.end().await;
     let results = tree.results("root");
     assert!(results[1].contains(r#""success":true"#), "{results:?}");
-    let is_result = |kind: &EventKind| matches!(kind, EventKind::Said { message } if matches!(&**message, Message::Tools { results } if &*results[0].call == "x"));
-    let gone = tree.position("root.agent-1", crate::support::is_finished);
-    assert!(gone < tree.position("root", is_result));
-    assert_eq!(tree.at("root").filter_map(ended).count(), 0, "it is not told again");
+    let gone = tree.position("root.agent-1", is_finished);
+    assert!(gone < tree.position("root", has_result("x")));
+    assert_eq!(tree.at("root").flat_map(told).count(), 0, "it is not told again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_has_ended_is_not_cancelled() {
+    let cancel = call("x", "agent_cancel", json!({ "agent_id": "root.agent-1" }));
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "quick")]), Reply::calls([cancel]).after(SECOND)])
+        .on("root", [Reply::text("heard of it")])
+        .on_task("quick", [Reply::text("the result")]);
+    let mut tree = Plan::new(script).begin("go").await;
+    assert_eq!(tree.end().await.text, "heard of it");
+    let results = tree.results("root");
+    assert!(results[1].contains(r#""success":false"#), "{results:?}");
+    assert_eq!(tree.at("root").flat_map(told).count(), 1, "its result was not taken");
+}
+
+/// A root that does something to its grandchild, in the middle of its child's work.
+fn from_far_above(verb: &str, leaf: Reply) -> Script {
+    let act = call("x", verb, json!({ "agent_id": "root.agent-1.agent-1" }));
+    Script::new()
+        .on("root", [Reply::calls([spawn("c1", "middle")]), Reply::calls([act]).after(5 * SECOND)])
+        .on("root", [Reply::text("waiting"), Reply::text("done")])
+        .on("root.agent-1", [Reply::calls([spawn("c2", "leaf")])])
+        .on("root.agent-1", [Reply::text("thinking").after(10 * SECOND), Reply::text("heard it")])
+        .on_task("leaf", [leaf])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grandparent_that_looks_does_not_take_the_news_from_the_parent() {
+    for (verb, leaf) in [
+        ("agent_status", Reply::text("the leaf's words")),
+        ("agent_cancel", Reply::hang().saying("the leaf's words")),
+    ] {
+        let mut tree = Plan::new(from_far_above(verb, leaf)).begin("go").await;
+        tree.end().await;
+        let heard = tree.heard("root.agent-1");
+        assert!(heard[1].contains("the leaf's words"), "{verb}: {heard:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_taken_and_recorded_is_heard_and_the_rest_refused() {
+    let script =
+        Script::new().on("root", [Reply::text("one").after(60 * SECOND), Reply::text("two")]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.until_at("root", is_started).await;
+    let mut taken = 0;
+    for n in 0..300 {
+        let say = Command::Say { text: format!("m{n}") };
+        taken += usize::from(tree.session.send(&path("root"), say).await.is_ok());
+    }
+    tree.end().await;
+    let mailed = tree.at("root").filter(|kind| matches!(kind, EventKind::Mailed { .. })).count();
+    assert_eq!((taken, mailed, tree.heard("root").len()), (256, 256, 257));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_mailbox_still_takes_the_end_of_a_child() {
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "work")]), Reply::text("one").after(60 * SECOND)])
+        .on("root", [Reply::text("two")])
+        .on_task("work", [Reply::text("the result").after(30 * SECOND)]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.until_at("root.agent-1", is_started).await;
+    let say = || Command::Say { text: "x".to_owned() };
+    while tree.session.send(&path("root"), say()).await.is_ok() {}
+    assert_eq!(tree.end().await.text, "two");
+    assert_eq!(tree.at("root").flat_map(told).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_on_its_way_out_takes_no_messages() {
+    let script = Script::new()
+        .on("root", [Reply::calls([call("h", "holds", json!({}))]), Reply::text("bye")]);
+    let slow = holds(|| tokio::time::sleep(5 * SECOND).map(Ok).boxed());
+    let mut tree = Plan::new(script).tool(slow).begin("go").await;
+    tree.until_at("root", says("bye")).await;
+    tokio::time::sleep(SECOND).await;
+    let say = Command::Say { text: "wait!".to_owned() };
+    assert!(tree.session.send(&path("root"), say).await.is_err());
+    tree.end().await;
+    assert!(!tree.at("root").any(|kind| matches!(kind, EventKind::Mailed { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_background_child_that_was_waited_for_is_not_told_again() {
+    let waits = Does::new("waits", Effect::Delegate, |host| {
+        Box::pin(async { Ok(delegation(host)?.wait("root.agent-1").await?.outcome.text.clone()) })
+    });
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "work")])])
+        .on("root", [Reply::calls([call("w", "waits", json!({}))]), Reply::text("done")])
+        .on_task("work", [Reply::text("the result").after(SECOND)]);
+    let mut tree = Plan::new(script).tool(waits).begin("go").await;
+    assert_eq!(tree.end().await.text, "done");
+    assert_eq!(tree.results("root")[1], "the result");
+    assert_eq!(tree.at("root").flat_map(told).count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_news_says_why_a_child_did_not_finish_and_what_it_left_behind() {
+    let refused = Reply::error(ModelError::new(Trouble::Refused, "it is gone"));
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "work")]), Reply::text("waiting")])
+        .on("root", [Reply::text("done")])
+        .on_task("work", [Reply::calls([call("h", "holds", json!({}))]), refused]);
+    let stubborn = holds(|| async { Err("it will not end".to_owned()) }.boxed());
+    let mut tree = Plan::new(script).tool(stubborn).begin("go").await;
+    tree.end().await;
+    let heard = tree.heard("root");
+    assert!(heard[1].contains("\nreason: the model failed: it is gone\n"), "{heard:?}");
+    assert!(heard[1].contains("\nstill running: thing: it will not end\n"), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_result_is_cut_in_the_news_which_say_so() {
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "work")]), Reply::text("waiting")])
+        .on("root", [Reply::text("done")])
+        .on_task("work", [Reply::text("x".repeat(40 * 1024))]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    let heard = tree.heard("root");
+    assert!(heard[1].ends_with("x\n[8192 bytes left out]"), "{}", heard[1].len());
+    assert!(heard[1].len() < 33 * 1024);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_ended_just_before_the_limit_is_in_the_last_request() {
+    let both = Reply::calls([list(), list()]).after(10 * SECOND);
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "work")]), both, Reply::text("summed up").last()])
+        .on_task("work", [Reply::text("the result").after(5 * SECOND)])
+        .recording();
+    let plan = Plan::new(script).allowance(Allowance { calls: count(2), ..Allowance::default() });
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.end().await.text, "summed up");
+    let requests = tree.model.requests();
+    let last = requests.iter().find(|seen| seen.choice == ToolChoice::None).unwrap();
+    assert!(last.messages.iter().any(|message| message.text().contains("the result")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_finished_agents_the_latest_are_remembered() {
+    let many = Does::new("many", Effect::Delegate, |host| {
+        Box::pin(async {
+            let engine = delegation(host)?;
+            for _ in 0..300 {
+                let (name, task) = ("sub".to_owned(), "x".to_owned());
+                let started = engine.start(Order { name, task, ..Order::default() }).await?;
+                engine.wait(&started.id.to_string()).await?;
+            }
+            assert!(engine.status("root.sub-44").is_err() && engine.status("root.sub-45").is_ok());
+            Ok(engine.list().len().to_string())
+        })
+    });
+    let script = Script::new()
+        .on("root", [Reply::calls([call("m", "many", json!({}))]), Reply::text("done")])
+        .on("root.*", [Reply::text("ok")]);
+    let mut tree = Plan::new(script).tool(many).begin("go").await;
+    tree.end().await;
+    assert_eq!(tree.results("root"), ["256"]);
 }

@@ -3,12 +3,16 @@
 
 use std::time::Duration;
 
-use adjutant_core::{Allowance, Answer, Cause, Command, Effect, Ending, EventKind, Mode};
+use adjutant_core::{
+    Allowance, Answer, Ask, Cause, Command, Effect, Ending, EventKind, Mode, Tree as Folded,
+};
 use adjutant_engine::Unattended;
 use adjutant_models::script::Script;
 use serde_json::json;
 
-use crate::support::{Does, Plan, Reply, call, count, path, sub};
+use crate::support::{
+    Does, Plan, Reply, call, count, delegation, has_result, path, says, spawn, sub,
+};
 
 fn asks(question: &str) -> Reply {
     Reply::calls([call("q", "ask_user", json!({ "question": question }))])
@@ -146,4 +150,104 @@ async fn clocks_stand_still_while_a_person_thinks() {
     tokio::time::advance(Duration::from_secs(3 * 3600)).await;
     tree.answer("root.sub-1.sub-1", question, words("EUR")).await;
     assert_eq!(tree.end().await.ending, Ending::Completed);
+}
+
+/// A root with a child in the background that asks after a second.
+fn in_the_background() -> Script {
+    Script::new()
+        .on("root", [Reply::calls([spawn("c1", "ask")]), Reply::text("waiting")])
+        .on("root", [Reply::text("done")])
+        .on_task("ask", [asks("which currency?").after(Duration::from_secs(1)), Reply::text("ok")])
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_of_an_idle_parent_stands_still_while_its_child_asks() {
+    let minute = Allowance { millis: count(60_000), ..Allowance::default() };
+    let plan = Plan::new(in_the_background()).allowance(minute);
+    let (mut tree, _there) = plan.begin_attended("go").await;
+    let question = tree.question("root.agent-1").await;
+    tokio::time::sleep(Duration::from_secs(3 * 3600)).await;
+    tree.answer("root.agent-1", question, words("EUR")).await;
+    assert_eq!(tree.end().await.ending, Ending::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_background_child_that_nobody_answers_can_make_the_whole_tree_fail() {
+    let plan = Plan::new(in_the_background());
+    let plan = plan.settings(|settings| settings.unattended = Unattended::Fail);
+    assert_eq!(plan.begin("go").await.end().await.cause, Some(Cause::Unattended));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_whose_call_gave_up_is_closed() {
+    let impatient = Does::new("impatient", Effect::Ask, |host| {
+        Box::pin(async {
+            let ask = Ask::Question { prompt: "?".to_owned(), choices: Vec::new() };
+            let _ = tokio::time::timeout(Duration::from_secs(1), host.ask(ask)).await;
+            Ok("gave up".to_owned())
+        })
+    });
+    let calls = Reply::calls([call("q", "impatient", json!({}))]);
+    let script = Script::new().on("root", [calls, Reply::text("done")]);
+    let (mut tree, _there) = Plan::new(script).tool(impatient).begin_attended("go").await;
+    tree.end().await;
+    let folded = Folded::fold(tree.seen.iter().map(|event| &**event));
+    assert_eq!(folded.questions(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_counts_for_the_one_who_asks_and_once() {
+    let script = Script::new()
+        .on("root", [Reply::calls([sub("c1", "one"), sub("c2", "two")]), Reply::text("done")])
+        .on_task("one", [asks("first?"), Reply::text("1").after(Duration::from_secs(60))])
+        .on_task("two", [asks("second?"), Reply::text("2")]);
+    let (mut tree, _there) = Plan::new(script).begin_attended("go").await;
+    let (first, second) = (tree.question("root.sub-1").await, tree.question("root.sub-2").await);
+    let answer = |text| Command::Answer { question: first, answer: words(text) };
+    let send = async |at, text| tree.session.send(&path(at), answer(text)).await;
+    let refusal = send("root.sub-2", "astray").await.unwrap_err().to_string();
+    assert_eq!(refusal, "`root.sub-2` does not ask that, or not any more");
+    send("root.sub-1", "a").await.unwrap();
+    assert!(send("root.sub-1", "late").await.is_err());
+    tree.answer("root.sub-2", second, words("b")).await;
+    tree.end().await;
+    assert_eq!(tree.results("root.sub-1"), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_begins_after_it_was_allowed() {
+    let script = Script::new()
+        .on("root", [Reply::calls([call("t", "touch", json!({}))]), Reply::text("ok")]);
+    let (mut tree, _there) =
+        Plan::new(script).mode(Mode::Ask).tool(touch()).begin_attended("go").await;
+    let question = tree.question("root").await;
+    tree.answer("root", question, Answer::Allow).await;
+    tree.end().await;
+    let answered = tree.position("root", |kind| matches!(kind, EventKind::Answered { .. }));
+    let called = tree.position("root", |kind| matches!(kind, EventKind::Called { .. }));
+    assert!(answered < called && called < tree.position("root", has_result("t")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_waits_for_a_person_is_seen_to_wait() {
+    let states = Does::new("states", Effect::Delegate, |host| {
+        Box::pin(async {
+            let below = delegation(host)?.list();
+            Ok(below.iter().map(|status| status.state.name()).collect())
+        })
+    });
+    let status = call("s", "agent_status", json!({ "agent_id": "root.agent-1" }));
+    let look = Reply::calls([call("l", "states", json!({})), status]);
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "ask")]), look.after(Duration::from_secs(5))])
+        .on("root", [Reply::text("waiting"), Reply::text("done")])
+        .on_task("ask", [asks("which currency?"), Reply::text("ok")]);
+    let (mut tree, _there) = Plan::new(script).tool(states).begin_attended("go").await;
+    let question = tree.question("root.agent-1").await;
+    tree.until_at("root", says("waiting")).await;
+    tree.answer("root.agent-1", question, words("EUR")).await;
+    tree.end().await;
+    let results = tree.results("root");
+    assert_eq!(results[1], "waiting");
+    assert!(results[2].contains(r#""state":"running","is_final":false"#), "{results:?}");
 }

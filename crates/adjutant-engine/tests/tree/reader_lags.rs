@@ -1,6 +1,9 @@
 //! A reader that stops misses no kept event, sees none twice, and holds up nobody.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use adjutant_core::{AgentPath, Event, EventKind};
 use adjutant_engine::{Seen, Session};
@@ -97,4 +100,22 @@ async fn a_late_reader_sees_everything_from_where_it_asks() {
     assert_eq!(kept(&late), all(&session).await[5..]);
     let last = kept(&late).pop().unwrap();
     assert!(matches!(last.kind, EventKind::Finished { .. }) && last.path == AgentPath::root());
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_stays_bounded_while_a_reader_is_stuck() {
+    let (session, _stuck) = busy().await;
+    let mut steady = session.events(0);
+    let (mut alive, mut fragments) = (Vec::<Weak<Event>>::new(), 0);
+    while let Some(next) = steady.next().await {
+        if let Seen::Event(event) = next.unwrap()
+            && !event.kind.is_kept()
+        {
+            alive.push(Arc::downgrade(&event));
+            fragments += 1;
+        }
+        alive.retain(|event| event.strong_count() > 0);
+        assert!(alive.len() <= 16, "the ring has room for 16");
+    }
+    assert!(fragments > 100, "{fragments}");
 }

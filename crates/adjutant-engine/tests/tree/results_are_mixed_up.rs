@@ -1,11 +1,21 @@
 //! What children and tools hand back reaches the right place, once, in order.
 
-use adjutant_core::{Effect, Ending, EventKind, Message, Tree as Folded};
-use adjutant_models::script::Script;
-use serde_json::json;
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
-use crate::support::{Does, Plan, Reply, call, sub};
+use adjutant_core::{
+    Effect, Ending, EventKind, Host, Refusal, StopReason, Tool, ToolError, ToolSpec, Tree as Folded,
+};
+use adjutant_models::script::Script;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::support::{Does, Plan, Reply, call, has_result, is_finished, is_started, sub};
 
 #[tokio::test(start_paused = true)]
 async fn results_have_the_order_of_the_calls_and_not_of_the_ends() {
@@ -15,7 +25,7 @@ async fn results_have_the_order_of_the_calls_and_not_of_the_ends() {
         .on_task("fast", [Reply::text("hare")]);
     let mut tree = Plan::new(script).begin("go").await;
     assert_eq!(tree.end().await.text, "done");
-    let ended = tree.seen.iter().filter(|event| crate::support::is_finished(&event.kind));
+    let ended = tree.seen.iter().filter(|event| is_finished(&event.kind));
     let paths: Vec<_> = ended.map(|event| event.path.as_str()).collect();
     assert_eq!(paths, ["root.sub-2", "root.sub-1", "root"]);
     let results = tree.results("root");
@@ -119,9 +129,8 @@ async fn the_intent_is_recorded_before_the_act() {
     let mut tree = Plan::new(script).begin("go").await;
     tree.end().await;
     let called = tree.position("root", |kind| matches!(kind, EventKind::Called { .. }));
-    let started = tree.position("root.sub-1", crate::support::is_started);
-    let is_result = |kind: &EventKind| matches!(kind, EventKind::Said { message } if matches!(**message, Message::Tools { .. }));
-    assert!(called < started && started < tree.position("root", is_result));
+    let started = tree.position("root.sub-1", is_started);
+    assert!(called < started && started < tree.position("root", has_result("c1")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,7 +155,89 @@ async fn siblings_begin_in_the_order_in_which_they_were_called_for() {
     });
     let mut tree = plan.begin("go").await;
     tree.end().await;
-    let started = tree.seen.iter().filter(|event| crate::support::is_started(&event.kind));
+    let started = tree.seen.iter().filter(|event| is_started(&event.kind));
     let calls: Vec<_> = started.filter_map(|event| event.call.as_deref()).collect();
     assert_eq!(calls, (1..=20).map(|n| format!("c{n}")).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_call_with_other_results_is_no_circle() {
+    let ticks = AtomicUsize::new(0);
+    let clock = Does::new("clock", Effect::Read, move |_| {
+        let tick = ticks.fetch_add(1, SeqCst);
+        Box::pin(async move { Ok(format!("tick {tick}")) })
+    });
+    let same = || Reply::calls([call("c1", "clock", json!({}))]);
+    let script = Script::new().on("root", (0..5).map(|_| same()));
+    let mut tree =
+        Plan::new(script.on("root", [Reply::text("done")])).tool(clock).begin("go").await;
+    assert_eq!(tree.end().await.text, "done");
+}
+
+/// A tool that cannot even say what a call is about.
+struct Clumsy(Arc<ToolSpec>);
+
+impl Tool for Clumsy {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.0)
+    }
+
+    fn summary(&self, _: &Value) -> String {
+        panic!("no words")
+    }
+
+    fn call<'a>(&'a self, _: Value, _: &'a dyn Host) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async { Ok("ran".to_owned()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_panics_before_it_runs_is_an_error_and_not_a_dead_agent() {
+    let clumsy = Clumsy(Does::new("clumsy", Effect::Read, |_| unreachable!()).spec());
+    let calls = Reply::calls([call("c1", "clumsy", json!({}))]);
+    let script = Script::new().on("root", [calls, Reply::text("survived")]);
+    let mut tree = Plan::new(script).tool(clumsy).begin("go").await;
+    assert_eq!(tree.end().await.text, "survived");
+    assert_eq!(tree.results("root"), ["the tool broke: no words"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_does_not_take_back_what_was_said() {
+    let finds = Reply::calls([call("l", "list_dir", json!({}))]).saying("what I found");
+    let script = Script::new().on("root", [finds, Reply::text("")]);
+    let mut tree = Plan::new(script).begin("go").await;
+    assert_eq!(tree.end().await.text, "what I found");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_cut_off_is_not_run() {
+    let half = call("r", "read_file", json!("{\"path\": \"Cargo.toml\"}"));
+    let cut = Reply::calls([half]).stopped(StopReason::Length);
+    let mut tree =
+        Plan::new(Script::new().on("root", [cut, Reply::text("done")])).begin("go").await;
+    tree.end().await;
+    let results = tree.results("root");
+    assert!(results[0].starts_with("not run: the call was cut off"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_too_long_is_cut_and_says_so() {
+    let long = Does::new("long", Effect::Read, |_| Box::pin(async { Ok("x".repeat(300 * 1024)) }));
+    let calls = Reply::calls([call("c1", "long", json!({}))]);
+    let script = Script::new().on("root", [calls, Reply::text("done")]);
+    let mut tree = Plan::new(script).tool(long).begin("go").await;
+    tree.end().await;
+    let result = tree.results("root").remove(0);
+    assert!(result.ends_with("x\n[45056 bytes left out: ask for less at a time]"));
+    assert!(result.len() < 257 * 1024);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_has_one_root() {
+    let plan = Plan::new(Script::new().on("root", [Reply::text("done")]));
+    let again = plan.root();
+    let mut tree = plan.begin("go").await;
+    assert_eq!(tree.session.begin(again, "go".to_owned()).await, Err(Refusal::Begun));
+    tree.end().await;
+    assert_eq!(tree.seen.iter().filter(|event| is_started(&event.kind)).count(), 1);
 }

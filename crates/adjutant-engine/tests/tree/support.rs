@@ -4,15 +4,15 @@
 use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Effect, Event, EventKind, Grant,
-    Host, Journal, Message, Mode, Model, Outcome, QuestionId, Receipt, Rules, SessionId, Tool,
-    ToolError, ToolSpec,
+    Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
+    EventKind, Grant, Held, Host, Journal, Message, Mode, Model, ModelError, ModelInfo, Origin,
+    Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool, ToolError, ToolSpec,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
 use adjutant_store::{LocalBus, MemoryJournal};
 use adjutant_tools::DelegationSettings;
-use futures_util::{StreamExt as _, future::BoxFuture};
+use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -59,6 +59,7 @@ type MakeJournal = dyn Fn(Arc<dyn Bus>) -> Arc<dyn Journal> + Send;
 pub(crate) struct Tree {
     pub(crate) session: Session,
     pub(crate) model: Arc<Scripted>,
+    pub(crate) journal: Arc<dyn Journal>,
     pub(crate) seen: Vec<Arc<Event>>,
     events: Events,
 }
@@ -156,17 +157,18 @@ impl Plan {
         let catalogue = Catalogue::new(Pace::Prompt).with("test", model.clone());
         let add = |all: Catalogue, (name, model)| all.with(name, model);
         let bus: Arc<dyn Bus> = Arc::new(self.bus);
+        let journal = (self.journal)(Arc::clone(&bus));
         let parts = Parts {
             models: Arc::new(self.models.into_iter().fold(catalogue, add)),
             tools: self.tools,
-            journal: (self.journal)(Arc::clone(&bus)),
+            journal: Arc::clone(&journal),
             bus,
             settings: self.settings,
         };
         let session = Session::open(SessionId::from(uuid::Uuid::now_v7()), parts);
         let (events, attendance) = (session.events(0), session.attend());
         session.begin(root, task.to_owned()).await.unwrap();
-        (Tree { session, model, seen: Vec::new(), events }, attendance)
+        (Tree { session, model, journal, seen: Vec::new(), events }, attendance)
     }
 }
 
@@ -268,6 +270,32 @@ impl Tree {
     }
 }
 
+/// Returns the children whose ends a message tells of.
+pub(crate) fn told(kind: &EventKind) -> &[AgentPath] {
+    let EventKind::Said { message } = kind else { return &[] };
+    match &**message {
+        Message::User { origin: Origin::Runtime { ended }, .. } => ended,
+        _ => &[],
+    }
+}
+
+/// Finds a message that contains a text.
+pub(crate) fn says(text: &str) -> impl Fn(&EventKind) -> bool {
+    move |kind| match kind {
+        EventKind::Said { message } => message.text().contains(text),
+        _ => false,
+    }
+}
+
+/// Finds the message with the result of a call.
+pub(crate) fn has_result(call: &str) -> impl Fn(&EventKind) -> bool {
+    move |kind| {
+        let EventKind::Said { message } = kind else { return false };
+        let Message::Tools { results } = &**message else { return false };
+        results.iter().any(|result| &*result.call == call)
+    }
+}
+
 pub(crate) fn is_finished(kind: &EventKind) -> bool {
     matches!(kind, EventKind::Finished { .. })
 }
@@ -315,5 +343,66 @@ impl Tool for Does {
         host: &'a dyn Host,
     ) -> BoxFuture<'a, Result<String, ToolError>> {
         (self.act)(host)
+    }
+}
+
+/// Returns a call's way to other agents.
+pub(crate) fn delegation(host: &dyn Host) -> Result<&dyn Delegation, ToolError> {
+    host.delegation().ok_or_else(|| Refusal::TooDeep.into())
+}
+
+type End = dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync;
+
+/// Something outside the tree, and how it ends.
+struct Thing(Arc<End>);
+
+impl Held for Thing {
+    fn what(&self) -> String {
+        "thing".to_owned()
+    }
+
+    fn is_over(&mut self) -> bool {
+        false
+    }
+
+    fn end(self: Box<Self>) -> BoxFuture<'static, Result<(), String>> {
+        (self.0)()
+    }
+}
+
+/// A tool named `holds` that starts something.
+pub(crate) fn holds(
+    end: impl Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync + 'static,
+) -> Does {
+    let end: Arc<End> = Arc::new(end);
+    Does::new("holds", Effect::Read, move |host| {
+        host.hold(Box::new(Thing(Arc::clone(&end))));
+        Box::pin(async { Ok("held".to_owned()) })
+    })
+}
+
+type Answers = BoxStream<'static, Result<Delta, ModelError>>;
+
+/// A model made of a function. Nobody knows its price.
+pub(crate) struct Talks {
+    info: ModelInfo,
+    answer: Box<dyn Fn(Request<'_>) -> Answers + Send + Sync>,
+}
+
+impl Talks {
+    pub(crate) fn new(answer: impl Fn(Request<'_>) -> Answers + Send + Sync + 'static) -> Self {
+        let (name, provider) = ("made/up".into(), "made".into());
+        let info = ModelInfo { name, provider, window: 100_000, max_output: 500, price: None };
+        Self { info, answer: Box::new(answer) }
+    }
+}
+
+impl Model for Talks {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream(&self, request: Request<'_>) -> Answers {
+        (self.answer)(request)
     }
 }
