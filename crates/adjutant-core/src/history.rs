@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
-use crate::{EventKind, Message, ToolResult};
+use crate::{EventKind, Message, ToolResult, WireLog};
 
 /// An agent's conversation. Clones share what is there; a fork that goes its own
 /// way copies pointers, never messages.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct History(Arc<Vec<Arc<Message>>>);
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    messages: Arc<Vec<Arc<Message>>>,
+    wire: WireLog,
+}
 
 impl History {
     /// Adds a message.
     pub fn push(&mut self, message: Arc<Message>) {
-        Arc::make_mut(&mut self.0).push(message);
+        Arc::make_mut(&mut self.messages).push(message);
     }
 
     /// Puts `with` in the place of the first `upto` messages.
     pub fn compact(&mut self, upto: usize, with: &[Arc<Message>]) {
-        let messages = Arc::make_mut(&mut self.0);
+        self.wire = WireLog::default();
+        let messages = Arc::make_mut(&mut self.messages);
         let upto = upto.min(messages.len());
         messages.splice(..upto, with.iter().cloned());
     }
@@ -34,7 +38,7 @@ impl History {
     /// Answers every call that has no result yet, so that the conversation can
     /// be sent to a model.
     pub fn close(&mut self, placeholder: &str) {
-        let Some(last) = self.0.last() else { return };
+        let Some(last) = self.messages.last() else { return };
         let open: Vec<ToolResult> =
             last.calls().map(|call| ToolResult::failure(call.id.clone(), placeholder)).collect();
         if !open.is_empty() {
@@ -44,7 +48,12 @@ impl History {
 
     /// Returns the messages.
     pub fn messages(&self) -> &[Arc<Message>] {
-        &self.0
+        &self.messages
+    }
+
+    /// Returns the messages, and what is kept of them as they were sent.
+    pub fn to_send(&mut self) -> (&[Arc<Message>], &mut WireLog) {
+        (&self.messages, &mut self.wire)
     }
 }
 

@@ -5,7 +5,7 @@
 //! a clock or touches a socket.
 //!
 //! * Who: [`path`], [`id`].
-//! * What is said: [`message`], [`history`].
+//! * What is said: [`message`], [`history`], and on the way to a provider [`wire`].
 //! * What happened: [`event`], folded into a [`tree`]; what is asked of an
 //!   agent: [`command`].
 //! * What an agent may do and spend: [`grant`] (with [`mode`] and [`rule`]) and
@@ -34,6 +34,7 @@ pub mod rule;
 pub mod tool;
 pub mod tree;
 pub mod usage;
+pub mod wire;
 
 pub use allowance::{Allowance, Exhausted, Measure};
 pub use bus::{Address, Bus, Errand, Sight, Undelivered, Watch};
@@ -57,3 +58,4 @@ pub use rule::{BadRule, Pattern, Rules};
 pub use tool::{Held, Host, Target, Tool, ToolError, ToolSpec, Touch};
 pub use tree::{Node, Tree};
 pub use usage::{Micros, Price, Usage};
+pub use wire::WireLog;

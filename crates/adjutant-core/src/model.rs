@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
 
-use crate::{AgentPath, Message, Part, Price, ToolSpec, Usage};
+use crate::{AgentPath, Message, Part, Price, ToolSpec, Usage, WireLog};
 
 /// What is known of a model before it is asked anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,8 +135,13 @@ pub trait Model: Send + Sync {
     /// Returns what is known of the model.
     fn info(&self) -> &ModelInfo;
 
-    /// Streams the answer. Dropping the stream ends the exchange.
-    fn stream(&self, request: Request<'_>) -> BoxStream<'static, Result<Delta, ModelError>>;
+    /// Streams the answer. Dropping the stream ends the exchange. `wire` is what the
+    /// adapter keeps of the conversation in its own format, from turn to turn.
+    fn stream(
+        &self,
+        request: Request<'_>,
+        wire: &mut WireLog,
+    ) -> BoxStream<'static, Result<Delta, ModelError>>;
 }
 
 /// Where models are found by name.

@@ -19,7 +19,7 @@ use crate::{
 
 /// What a turn is asked with.
 pub(crate) struct Ask<'a> {
-    pub(crate) history: &'a History,
+    pub(crate) history: &'a mut History,
     pub(crate) gauge: &'a mut Gauge,
     pub(crate) number: u64,
     pub(crate) turn: Turn,
@@ -108,22 +108,24 @@ async fn attempt_once(seat: &Seat, ask: &mut Ask<'_>) -> Result<Reply, Failure> 
 /// Streams the answer into the draft.
 async fn listen(
     seat: &Seat,
-    ask: &Ask<'_>,
+    ask: &mut Ask<'_>,
     max_output: u64,
     draft: &mut Draft,
 ) -> Result<StopReason, Stop> {
-    let mut stream = seat.model.stream(Request {
+    let (messages, wire) = ask.history.to_send();
+    let request = Request {
         agent: seat.path(),
         turn: ask.number,
         system: &seat.system,
-        messages: ask.history.messages(),
+        messages,
         tools: &seat.tools.specs,
         choice: match ask.turn {
             Turn::Ordinary => ToolChoice::Free,
             Turn::Last => ToolChoice::None,
         },
         max_output,
-    });
+    };
+    let mut stream = seat.model.stream(request, wire);
     let patience = seat.shared.settings.inactivity;
     let mut called_off = pin!(ask.token.cancelled());
     let mut silence = pin!(sleep(patience));

@@ -8,7 +8,9 @@ use std::{
 
 use adjutant_core::{Model, ModelError, Models, Trouble};
 
-use crate::{Pace, Rehearsal, Scripted, script::Severity};
+use crate::{
+    Chat, Http, PROVIDERS, Pace, Provider, Rehearsal, Scripted, Variables, script::Severity,
+};
 
 /// The models there are: `rehearsal`, `scripted/PATH`, and those that were
 /// [given](Catalogue::with).
@@ -16,6 +18,9 @@ pub struct Catalogue {
     rehearsal: Arc<Rehearsal>,
     given: BTreeMap<String, Arc<dyn Model>>,
     scripts: Mutex<BTreeMap<String, Arc<Scripted>>>,
+    variables: Variables,
+    http: Arc<Http>,
+    served: Mutex<BTreeMap<String, Arc<Chat>>>,
 }
 
 /// The replies of a script that nobody got.
@@ -32,8 +37,20 @@ pub struct Unused {
 impl Catalogue {
     /// Makes a catalogue whose rehearsal has this pace.
     pub fn new(pace: Pace) -> Self {
-        let rehearsal = Arc::new(Rehearsal::new(pace));
-        Self { rehearsal, given: BTreeMap::new(), scripts: Mutex::default() }
+        Self {
+            rehearsal: Arc::new(Rehearsal::new(pace)),
+            given: BTreeMap::new(),
+            scripts: Mutex::default(),
+            variables: Variables::default(),
+            http: Arc::default(),
+            served: Mutex::default(),
+        }
+    }
+
+    /// Knows the keys and addresses of providers from these variables.
+    #[must_use]
+    pub fn variables(self, variables: Variables) -> Self {
+        Self { variables, ..self }
     }
 
     /// Adds a model of your own. It comes before any other of that name.
@@ -68,11 +85,33 @@ impl Catalogue {
         Ok(script)
     }
 
+    /// Returns a model of a provider's.
+    fn served(
+        &self,
+        provider: &'static Provider,
+        model: &str,
+    ) -> Result<Arc<dyn Model>, ModelError> {
+        let name = format!("{}/{model}", provider.name);
+        let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chat) = served.get(&name) {
+            return Ok(Arc::clone(chat) as Arc<dyn Model>);
+        }
+        let base = self.variables.base_url(provider);
+        let key = |variable| self.variables.key(variable).ok_or_else(|| no_key(&name, variable));
+        let key = provider.key_variable.map(key).transpose()?;
+        let chat = Arc::new(Chat::new(provider, model, &base, key, Arc::clone(&self.http)));
+        served.insert(name, Arc::clone(&chat));
+        Ok(chat)
+    }
+
     fn unknown(&self, name: &str) -> ModelError {
         let given = self.given.keys().map(|name| format!("`{name}`, ")).collect::<String>();
+        let providers: Vec<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
         let message = format!(
             "there is no model `{name}`; there are: {given}`rehearsal` (surveys the directory, \
-             needs no key) and `scripted/PATH` (replies from a TOML or JSON file)"
+             needs no key), `scripted/PATH` (replies from a TOML or JSON file) and \
+             `PROVIDER/MODEL` of {}",
+            providers.join(", ")
         );
         ModelError::new(Trouble::NotFound, message)
     }
@@ -82,10 +121,24 @@ impl Catalogue {
     }
 }
 
+fn no_key(name: &str, variable: &str) -> ModelError {
+    let message = format!(
+        "`{name}` needs a key: set {variable}, or use a server on this machine such as \
+         `ollama/MODEL`, or `rehearsal`, which needs neither"
+    );
+    ModelError::new(Trouble::Unauthorized, message)
+}
+
 impl Models for Catalogue {
     fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
         if let Some(model) = self.given.get(name) {
             return Ok(Arc::clone(model));
+        }
+        if let Some((provider, model)) = name.split_once('/')
+            && let Some(provider) = Provider::find(provider)
+            && !model.is_empty()
+        {
+            return self.served(provider, model);
         }
         match name.split_once('/') {
             Some(("scripted", path)) if !path.is_empty() => self.script(path),

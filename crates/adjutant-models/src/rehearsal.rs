@@ -20,7 +20,7 @@ mod surveyor;
 use std::time::Duration;
 
 use adjutant_core::{
-    Delta, Model, ModelError, ModelInfo, Part, Price, Request, StopReason, ToolCall, Usage,
+    Delta, Model, ModelError, ModelInfo, Part, Price, Request, StopReason, ToolCall, Usage, WireLog,
 };
 use futures_util::stream::BoxStream;
 
@@ -64,7 +64,11 @@ impl Model for Rehearsal {
         &self.info
     }
 
-    fn stream(&self, request: Request<'_>) -> BoxStream<'static, Result<Delta, ModelError>> {
+    fn stream(
+        &self,
+        request: Request<'_>,
+        _: &mut WireLog,
+    ) -> BoxStream<'static, Result<Delta, ModelError>> {
         let conversation = Conversation::read(&request);
         let step = match surveyor::Area::of_task(&conversation.task) {
             Some(area) => surveyor::next(&area, &conversation, conversation.rounds),

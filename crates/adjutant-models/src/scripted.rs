@@ -8,7 +8,7 @@ use std::{
 
 use adjutant_core::{
     AgentPath, Delta, Message, Model, ModelError, ModelInfo, Part, Request, StopReason, ToolCall,
-    ToolChoice, Trouble,
+    ToolChoice, Trouble, WireLog,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
 
@@ -144,7 +144,11 @@ impl Model for Scripted {
         &self.info
     }
 
-    fn stream(&self, request: Request<'_>) -> BoxStream<'static, Result<Delta, ModelError>> {
+    fn stream(
+        &self,
+        request: Request<'_>,
+        _: &mut WireLog,
+    ) -> BoxStream<'static, Result<Delta, ModelError>> {
         match self.choose(&request) {
             Ok(reply) => speak(reply, &request).stream(),
             Err(error) => stream::iter([Err(error)]).boxed(),

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use adjutant_models::Variables;
+
 use crate::{
     CliError, Surroundings,
     arguments::{OutputArguments, RunArguments},
@@ -26,6 +28,8 @@ pub struct Prepared {
     pub output: Output,
     /// Whether progress goes to stderr.
     pub progress: Progress,
+    /// The keys and addresses of providers.
+    pub variables: Variables,
 }
 
 /// What goes to stdout.
@@ -61,7 +65,8 @@ impl Prepared {
         let model = config.model.clone().ok_or_else(|| no_model(around))?;
         let prompt = prompt(arguments.prompt.or(arguments.prompt_flag), stdin)?;
         let (output, progress) = (arguments.output.output(), arguments.output.progress());
-        Ok(Self { config, model, directory, prompt, output, progress })
+        let variables = around.providers.clone();
+        Ok(Self { config, model, directory, prompt, output, progress, variables })
     }
 }
 
@@ -101,6 +106,7 @@ mod tests {
             config_home: directory.path().join("config"),
             data_home: directory.path().join("data"),
             variables: vec![("ADJUTANT_MODE".to_owned(), "plan".to_owned())],
+            providers: Variables::default(),
         };
         let arguments = match Arguments::parse_from([&["adjutant"], arguments].concat()).command {
             Command::Run(arguments) => arguments,

@@ -49,8 +49,8 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
 }
 
 async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
-    let Prepared { config, model, directory, prompt, output, progress } = prepared;
-    let models = Arc::new(Catalogue::new(pace(output, progress)));
+    let Prepared { config, model, directory, prompt, output, progress, variables } = prepared;
+    let models = Arc::new(Catalogue::new(pace(output, progress)).variables(variables));
     let session = open(&config, Arc::clone(&models));
     let root = Root {
         model,

@@ -2,6 +2,7 @@
 
 use std::{env, ffi::OsString, path::PathBuf};
 
+use adjutant_models::Variables;
 use etcetera::{BaseStrategy, base_strategy::Xdg};
 
 use crate::{CliError, error::Kind};
@@ -18,6 +19,8 @@ pub struct Surroundings {
     pub data_home: PathBuf,
     /// The variables whose names begin with `ADJUTANT_`.
     pub variables: Vec<(String, String)>,
+    /// The variables with the keys and addresses of providers.
+    pub providers: Variables,
 }
 
 impl Surroundings {
@@ -28,7 +31,8 @@ impl Surroundings {
         })?;
         let base = Xdg::new().map_err(|error| CliError::new(Kind::Config, error.to_string()))?;
         let (config_home, data_home) = (base.config_dir(), base.data_dir());
-        Ok(Self { directory, config_home, data_home, variables: variables()? })
+        let (variables, providers) = (variables()?, Variables::read(|name| env::var(name).ok()));
+        Ok(Self { directory, config_home, data_home, variables, providers })
     }
 
     /// Returns where the user's file is looked for.

@@ -4,7 +4,7 @@ use std::{fs, sync::Arc};
 
 use adjutant_core::{Models, Trouble};
 use adjutant_models::{
-    Catalogue, Pace, Scripted, Unused,
+    Catalogue, PROVIDERS, Pace, Scripted, Unused,
     script::{Reply, Script, Severity},
 };
 
@@ -18,7 +18,9 @@ fn a_name_nobody_has_is_answered_with_those_there_are() {
         let error = catalogue.find(name).err().unwrap();
         let expected = format!(
             "there is no model `{name}`; there are: `mine/one`, `rehearsal` (surveys the \
-             directory, needs no key) and `scripted/PATH` (replies from a TOML or JSON file)"
+             directory, needs no key), `scripted/PATH` (replies from a TOML or JSON file) and \
+             `PROVIDER/MODEL` of {}",
+            PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ")
         );
         assert_eq!((error.trouble, error.message), (Trouble::NotFound, expected));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use adjutant_core::{
     AgentPath, Delta, Effect, Message, Model, ModelError, Origin, Part, Request, ToolCall,
-    ToolChoice, ToolSpec,
+    ToolChoice, ToolSpec, WireLog,
 };
 use futures_util::{StreamExt, stream::BoxStream};
 
@@ -61,7 +61,7 @@ impl Asking {
         &self,
         model: &dyn Model,
     ) -> BoxStream<'static, Result<Delta, ModelError>> {
-        model.stream(Request {
+        let request = Request {
             agent: &self.agent,
             turn: self.turn,
             system: "",
@@ -69,7 +69,8 @@ impl Asking {
             tools: &self.tools,
             choice: self.choice,
             max_output: 1000,
-        })
+        };
+        model.stream(request, &mut WireLog::default())
     }
 
     /// All that is streamed.

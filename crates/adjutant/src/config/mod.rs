@@ -144,6 +144,7 @@ mod tests {
             config_home: "/nowhere/config".into(),
             data_home: "/nowhere/data".into(),
             variables: Vec::new(),
+            providers: adjutant_models::Variables::default(),
         }
     }
 

@@ -13,6 +13,8 @@ mod refusals;
 mod replies_left_over;
 mod running;
 mod scripts;
+mod server;
+mod server_misbehaves;
 mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
