@@ -7,6 +7,7 @@ use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
     EventKind, Grant, Held, Host, Journal, Message, Mode, Model, ModelError, ModelInfo, Origin,
     Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool, ToolError, ToolSpec,
+    WireLog,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -402,7 +403,7 @@ impl Model for Talks {
         &self.info
     }
 
-    fn stream(&self, request: Request<'_>) -> Answers {
+    fn stream(&self, request: Request<'_>, _: &mut WireLog) -> Answers {
         (self.answer)(request)
     }
 }
