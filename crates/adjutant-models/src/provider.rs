@@ -78,3 +78,27 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.name == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_row_gets_in_the_way_of_another() {
+        let names: HashSet<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
+        let variables: HashSet<_> = PROVIDERS.iter().flat_map(Provider::variables).collect();
+        assert_eq!(names.len(), PROVIDERS.len());
+        assert_eq!(variables.len(), PROVIDERS.iter().flat_map(Provider::variables).count());
+        assert!(!names.contains("scripted") && !names.contains("rehearsal"));
+    }
+
+    #[test]
+    fn a_key_goes_over_an_encrypted_connection_only() {
+        for provider in &PROVIDERS {
+            let is_encrypted = provider.base_url.starts_with("https://");
+            assert_eq!(is_encrypted, provider.key_variable.is_some(), "{}", provider.name);
+        }
+    }
+}

@@ -81,7 +81,7 @@ pub struct RunArguments {
     #[arg(short, long = "prompt", value_name = "PROMPT", conflicts_with = "prompt")]
     pub prompt_flag: Option<String>,
 
-    /// Set the model: `rehearsal` needs no key, `scripted/FILE` plays a script
+    /// Set the model: `openai/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key
     #[arg(long)]
     pub model: Option<String>,
 

@@ -85,8 +85,9 @@ impl OutputArguments {
 }
 
 fn no_model(around: &Surroundings) -> CliError {
-    let message = "no model is set: give `--model rehearsal`, which needs no key, or a script \
-                   with `--model scripted/FILE`";
+    let message = "no model is set: give `--model PROVIDER/MODEL`, such as `openai/MODEL` with \
+                   OPENAI_API_KEY set or `ollama/MODEL` on this machine, or `--model rehearsal`, \
+                   which needs no key, or a script with `--model scripted/FILE`";
     let user = around.user_file();
     CliError::new(Kind::Usage, message)
         .hint(format!("to set it for good, write `model = \"…\"` into {}", user.display()))
