@@ -219,6 +219,14 @@ impl Session {
         Events::open(Arc::clone(journal), &**bus, *id, after, lost.subscribe())
     }
 
+    /// Waits until the root is gone. A session that has not begun has no end.
+    pub async fn ended(&self) {
+        match self.0.roster.find(&AgentPath::root()) {
+            Some(root) => drop(root.ended().await),
+            None => std::future::pending().await,
+        }
+    }
+
     /// Says that somebody is there to answer, for as long as the result lives.
     pub fn attend(&self) -> Attendance {
         self.0.desk.come();

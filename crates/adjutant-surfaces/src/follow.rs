@@ -64,8 +64,13 @@ pub async fn follow(
                 None => return follower.end(),
                 Some(seen) => {
                     follower.see(&seen?)?;
-                    if follower.catch_up(&mut events)? > CALM {
-                        sleep(BREATH).await;
+                    let is_rush = follower.catch_up(&mut events)? > CALM;
+                    let breath = follower.view.breath().or(is_rush.then_some(BREATH));
+                    if let Some(breath) = breath {
+                        tokio::select! {
+                            () = sleep(breath) => {}
+                            () = session.ended() => {}
+                        }
                     }
                 }
             },

@@ -18,11 +18,6 @@ impl Plain {
     pub fn new(log: Box<dyn Write + Send>, answer: Output) -> Self {
         Self { log, answer }
     }
-
-    /// Writes the answer and no progress.
-    pub fn quiet(answer: Output) -> Self {
-        Self::new(Box::new(io::sink()), answer)
-    }
 }
 
 impl View for Plain {

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     io::{self, Write},
+    time::Duration,
 };
 
 use adjutant_core::{
@@ -11,7 +12,7 @@ use adjutant_core::{
 use adjutant_engine::Seen;
 use serde::Serialize;
 
-use crate::{Ended, View};
+use crate::{Ended, View, view::NO_HURRY};
 
 /// Writes a [`RunResult`] at the end, and nothing before.
 pub struct Json {
@@ -29,6 +30,10 @@ impl Json {
 impl View for Json {
     fn show(&mut self, _: &Tree, _: &Seen) -> io::Result<()> {
         Ok(())
+    }
+
+    fn breath(&self) -> Option<Duration> {
+        Some(NO_HURRY)
     }
 
     fn end(&mut self, ended: &Ended) -> io::Result<()> {

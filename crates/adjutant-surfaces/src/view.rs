@@ -1,9 +1,12 @@
 //! What a front end is: something that is shown events.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use adjutant_core::{JournalError, Millis, Outcome, Receipt, Tree, tree::Question};
 use adjutant_engine::Seen;
+
+/// How long a view can wait that only shows the end.
+pub(crate) const NO_HURRY: Duration = Duration::from_millis(20);
 
 /// Shows a session to somebody, or to some program.
 ///
@@ -22,6 +25,12 @@ pub trait View: Send {
     /// Learns that a line was typed that nobody asked for. Its echo pushed the screen's
     /// cursor a row down.
     fn pushed_down(&mut self) {}
+
+    /// Returns how long the view can do without being shown anything. The end is shown at
+    /// once all the same.
+    fn breath(&self) -> Option<Duration> {
+        None
+    }
 
     /// Leaves the screen to somebody else, until the next tick.
     fn step_aside(&mut self) -> io::Result<()> {

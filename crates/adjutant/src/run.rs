@@ -12,8 +12,8 @@ use adjutant_engine::{Parts, Root, Session, Stay};
 use adjutant_models::{Catalogue, Pace, script::Severity};
 use adjutant_store::{LocalBus, MemoryJournal, SqliteJournal};
 use adjutant_surfaces::{
-    Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Reader, Size, Style, SurfaceError,
-    View, follow,
+    Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Quiet, Reader, Size, Style,
+    SurfaceError, View, follow,
 };
 use adjutant_tools::DelegationSettings;
 use futures_util::StreamExt as _;
@@ -121,7 +121,7 @@ fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> 
     match (output, progress) {
         (Output::Events, _) => Box::new(Jsonl::new(answer.writer)),
         (Output::Json, _) => Box::new(Json::new(session.id(), answer.writer)),
-        (Output::Answer, Progress::Hidden) => Box::new(Plain::quiet(answer)),
+        (Output::Answer, Progress::Hidden) => Box::new(Quiet::new(answer)),
         (Output::Answer, Progress::Shown) if io::stderr().is_terminal() => {
             let size = Box::new(|| Size::of(io::stderr()));
             Box::new(Live::new(Box::new(Aside), size, style(), answer))

@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait between two tries, where SQLite does not do it for us.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// After how many pages the log is copied into the file.
+const CHECKPOINT: i64 = 4000;
+
 /// What made each version of the tables from the one before. Only ever added to.
 const MIGRATIONS: &[&str] = &["
     create table session (
@@ -81,6 +84,8 @@ fn open(path: &Path, durability: Durability) -> Result<Connection, Unopened> {
         Durability::Power => "full",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // Pages that change often are copied back less often.
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
     Ok(connection)
 }
 
