@@ -65,13 +65,20 @@ pub struct Exhausted {
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { measure, limit, spent, agent } = self;
+        let is_gone = spent >= limit;
         let (limit, spent, noun) = match measure {
             Measure::Tokens => (limit.to_string(), spent.to_string(), "tokens"),
             Measure::Money => (dollars(*limit), dollars(*spent), "dollars"),
             Measure::Turns => (limit.to_string(), spent.to_string(), "turns"),
             Measure::Calls => (limit.to_string(), spent.to_string(), "tool calls"),
         };
-        write!(f, "`{agent}` has used {spent} of its {limit} {noun}; what is left is not enough")
+        if is_gone {
+            return write!(f, "`{agent}` has used its {limit} {noun}");
+        }
+        write!(
+            f,
+            "`{agent}` has used {spent} of its {limit} {noun}, and the rest does not cover more"
+        )
     }
 }
 

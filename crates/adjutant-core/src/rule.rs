@@ -86,6 +86,11 @@ pub struct BadRule {
 }
 
 impl Pattern {
+    /// Reports whether the rule speaks of calls of a tool.
+    pub fn is_about(&self, tool: &str) -> bool {
+        self.tool.is_match(tool)
+    }
+
     /// Reports whether the rule speaks of some calls of a tool rather than all.
     pub(crate) fn is_specific(&self) -> bool {
         self.argument.is_some()

@@ -102,6 +102,12 @@ impl Scripted {
         if let Some(fault) = &self.fault {
             return refused(format!("the script `{}` makes no sense: {fault}", self.title));
         }
+        let length = speech::estimate(request, &[]).input;
+        if length > self.info.window {
+            let window = self.info.window;
+            let message = format!("the conversation has about {length} tokens of at most {window}");
+            return Err(ModelError::new(Trouble::TooLong, message));
+        }
         let task = task(request);
         let mut memory = self.memory();
         if self.script.recording == Recording::On {
@@ -189,9 +195,13 @@ fn speak(reply: &Reply, request: &Request<'_>) -> Speech {
 fn finished(reply: &Reply, request: &Request<'_>) -> Vec<Result<Delta, ModelError>> {
     let mut parts = reply.words();
     parts.extend(calls(reply, request.turn));
-    let usage = reply.usage.unwrap_or_else(|| speech::estimate(request, &parts));
     let natural = if reply.calls.is_empty() { StopReason::Done } else { StopReason::Calls };
-    speech::whole(parts, reply.grain(), usage, reply.stop.unwrap_or(natural))
+    let mut stop = reply.stop.unwrap_or(natural);
+    if reply.usage.is_none() && speech::cut(&mut parts, request.max_output) {
+        stop = StopReason::Length;
+    }
+    let usage = reply.usage.unwrap_or_else(|| speech::estimate(request, &parts));
+    speech::whole(parts, reply.grain(), usage, stop)
 }
 
 /// Returns what is heard of an answer that has no end. Providers count before they

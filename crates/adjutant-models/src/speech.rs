@@ -102,6 +102,26 @@ pub(crate) fn estimate(request: &Request<'_>, parts: &[Part]) -> Usage {
     Usage { input, output: tokens(written), ..Usage::default() }
 }
 
+/// Cuts an answer to a number of tokens and reports whether anything was lost. A call that
+/// does not fit is left out.
+pub(crate) fn cut(parts: &mut Vec<Part>, most: u64) -> bool {
+    let mut room = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(4);
+    let before = parts.iter().map(size).sum::<usize>();
+    for part in parts.iter_mut() {
+        if let Part::Text { text, .. } | Part::Reasoning { text, .. } = part {
+            text.truncate(text.floor_char_boundary(room));
+        }
+        room = room.saturating_sub(size(part));
+    }
+    let mut room = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(4);
+    parts.retain(|part| {
+        let fits = size(part) <= room;
+        room = room.saturating_sub(size(part));
+        fits
+    });
+    parts.iter().map(size).sum::<usize>() < before
+}
+
 fn size(part: &Part) -> usize {
     match part {
         Part::Text { text, .. } | Part::Reasoning { text, .. } => text.len(),
@@ -116,7 +136,27 @@ fn tokens(bytes: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use adjutant_core::ToolCall;
+
     use super::*;
+
+    #[test]
+    fn an_answer_is_cut_between_characters_and_calls_are_whole_or_not_there() {
+        let call = ToolCall {
+            id: "c".into(),
+            name: "look".to_owned(),
+            arguments: serde_json::json!({ "path": "a" }),
+            native: None,
+        };
+        let whole = vec![Part::text("é".repeat(10)), Part::Call(call)];
+        let mut parts = whole.clone();
+        assert!(!cut(&mut parts, 100));
+        assert_eq!(parts, whole);
+        assert!(cut(&mut parts, 6));
+        assert_eq!(parts, whole[..1]);
+        assert!(cut(&mut parts, 1));
+        assert_eq!(parts, [Part::text("éé")]);
+    }
 
     #[test]
     fn fragments_put_together_are_the_text() {

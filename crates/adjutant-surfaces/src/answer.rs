@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use adjutant_core::Outcome;
+use adjutant_core::{AgentPath, Ending};
 
-use crate::sanitize::clean;
+use crate::{Ended, sanitize::clean};
 
 /// Where the answer goes.
 pub struct Output {
@@ -24,11 +24,13 @@ pub enum Reader {
 }
 
 impl Output {
-    /// Writes the root's last words, and ends their line if they do not.
-    pub(crate) fn write(&mut self, outcome: &Outcome) -> io::Result<()> {
+    /// Writes the root's last words, and ends their line if they do not. Of a tree that
+    /// was stopped it writes what the others had found as well.
+    pub(crate) fn write(&mut self, ended: &Ended) -> io::Result<()> {
+        let text = found(ended);
         let text = match self.reader {
-            Reader::Program => outcome.text.clone(),
-            Reader::Person => clean(&outcome.text),
+            Reader::Program => text,
+            Reader::Person => clean(&text),
         };
         self.writer.write_all(text.as_bytes())?;
         if !text.is_empty() && !text.ends_with('\n') {
@@ -38,16 +40,53 @@ impl Output {
     }
 }
 
+/// Puts together what is known at the end.
+fn found(ended: &Ended) -> String {
+    let Ended { outcome, tree, .. } = ended;
+    let mut text = outcome.text.clone();
+    if outcome.ending != Ending::Cancelled {
+        return text;
+    }
+    for node in tree.nodes().iter().filter(|node| node.path != AgentPath::root()) {
+        let Some(outcome) = &node.outcome else { continue };
+        if !outcome.text.trim().is_empty() {
+            let title = format!("[{} {}]", node.path, outcome.ending);
+            text = format!("{}\n\n{title}\n{}", text.trim_end(), outcome.text.trim_end());
+        }
+    }
+    text.trim_start().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
+    use adjutant_core::{Outcome, Receipt};
+
     use super::*;
-    use crate::fixture::Paper;
+    use crate::fixture::{Paper, Story};
 
     fn written(text: &str, reader: Reader) -> String {
         let paper = Paper::default();
         let mut output = Output { writer: Box::new(paper.clone()), reader };
-        output.write(&Outcome::completed(text)).unwrap();
+        output.write(&Story::default().start("root", "x").complete("root", text).end()).unwrap();
         paper.text()
+    }
+
+    #[test]
+    fn a_tree_that_was_stopped_tells_what_each_had_found() {
+        let stopped = |text: &str| Outcome::short(Ending::Cancelled, text, "it was stopped");
+        let story = Story::default()
+            .start("root", "x")
+            .start("root.a-1", "x")
+            .start("root.b-2", "x")
+            .start("root.c-3", "x")
+            .complete("root.a-1", "line 12\n")
+            .finish("root.b-2", stopped("half"), Receipt::default())
+            .finish("root.c-3", stopped(""), Receipt::default())
+            .finish("root", stopped(""), Receipt::default());
+        let paper = Paper::default();
+        let mut output = Output { writer: Box::new(paper.clone()), reader: Reader::Program };
+        output.write(&story.end()).unwrap();
+        assert_eq!(paper.text(), "[root.a-1 completed]\nline 12\n\n[root.b-2 cancelled]\nhalf\n");
     }
 
     #[test]

@@ -13,6 +13,8 @@ use adjutant_engine::Seen;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::Ended;
+
 /// What happens, one event after another, a second apart.
 #[derive(Default)]
 pub(crate) struct Story {
@@ -62,6 +64,13 @@ impl Story {
 
     pub(crate) fn fail(self, path: &str, reason: &str) -> Self {
         self.finish(path, Outcome::short(Ending::Failed, "", reason), Receipt::default())
+    }
+
+    pub(crate) fn end(&self) -> Ended {
+        let tree = self.tree();
+        let root = tree.node(&AgentPath::root()).unwrap().clone();
+        let (outcome, receipt) = (root.outcome.unwrap(), root.receipt.unwrap());
+        Ended { outcome, receipt, tree, unanswered: Vec::new() }
     }
 
     pub(crate) fn tree(&self) -> Tree {

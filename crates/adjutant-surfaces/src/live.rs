@@ -25,6 +25,11 @@ const SAYING: usize = 4096;
 /// them.
 const TOGETHER: [&str; 2] = ["\u{1b}[?2026h", "\u{1b}[?2026l"];
 
+/// Clears the rest of the row and goes to the next.
+const LINE_END: &str = "\u{1b}[K\n";
+/// Clears everything below.
+const BELOW: &str = "\u{1b}[J";
+
 /// Draws a tree on a terminal, and writes the answer at the end.
 pub struct Live {
     terminal: Box<dyn Write + Send>,
@@ -106,15 +111,18 @@ impl Live {
     /// Puts `lines` in the place of the last drawing, below what is over.
     fn redraw(&mut self, lines: &[String]) -> io::Result<()> {
         let [begin, end] = TOGETHER;
-        let up = match self.drawn {
-            0 => String::new(),
-            rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
+        let (up, clear) = match self.drawn {
+            0 => (String::new(), ""),
+            rows => (format!("\r\u{1b}[{rows}A"), BELOW),
         };
         let mut picture = format!("{begin}{up}");
+        // What was there is written over and only its rest cleared: some terminals keep a copy
+        // of a screen that is cleared from its top.
         for line in mem::take(&mut self.over).iter().chain(lines) {
             picture += line;
-            picture.push('\n');
+            picture += LINE_END;
         }
+        picture += clear;
         self.drawn = lines.len();
         self.terminal.write_all((picture + end).as_bytes())?;
         self.terminal.flush()
@@ -147,7 +155,7 @@ impl View for Live {
 
     fn end(&mut self, ended: &Ended) -> io::Result<()> {
         self.redraw(&[])?;
-        self.answer.write(&ended.outcome)
+        self.answer.write(ended)
     }
 }
 
@@ -178,13 +186,13 @@ mod tests {
         for picture in text.replace(begin, "").split_terminator(end) {
             let mut picture = picture;
             if let Some((rows, rest)) =
-                picture.strip_prefix("\r\u{1b}[").and_then(|rest| rest.split_once("A\u{1b}[J"))
+                picture.strip_prefix("\r\u{1b}[").and_then(|rest| rest.split_once('A'))
             {
                 let rows: usize = rows.parse().unwrap();
                 lines.truncate(lines.len() - rows);
-                picture = rest;
+                picture = rest.strip_suffix(BELOW).unwrap();
             }
-            lines.extend(picture.lines().map(str::to_owned));
+            lines.extend(picture.split_terminator(LINE_END).map(str::to_owned));
         }
         lines.join("\n")
     }

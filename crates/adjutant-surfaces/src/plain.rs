@@ -29,6 +29,6 @@ impl View for Plain {
     }
 
     fn end(&mut self, ended: &Ended) -> io::Result<()> {
-        self.answer.write(&ended.outcome)
+        self.answer.write(ended)
     }
 }

@@ -27,6 +27,6 @@ impl View for Quiet {
     }
 
     fn end(&mut self, ended: &Ended) -> io::Result<()> {
-        self.0.write(&ended.outcome)
+        self.0.write(ended)
     }
 }

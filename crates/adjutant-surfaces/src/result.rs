@@ -102,6 +102,8 @@ pub struct Agent<'a> {
     pub calls: u64,
     /// From its start to its end; `null` if it had not ended.
     pub duration_ms: Option<u64>,
+    /// Its last words; `null` if it had not ended.
+    pub text: Option<&'a str>,
     /// Why it did not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
@@ -193,6 +195,7 @@ impl<'a> Agent<'a> {
             tokens: node.usage,
             calls: node.calls,
             duration_ms: node.ended.map(|ended| ended.saturating_sub(node.started)),
+            text: outcome.map(|outcome| outcome.text.as_str()),
             reason: outcome.and_then(|outcome| outcome.reason.as_deref()),
         }
     }

@@ -44,7 +44,7 @@ impl Place {
     pub(crate) fn name(&self, real: &Path) -> String {
         let given = self.given.strip_prefix(".").unwrap_or(&self.given);
         match real.strip_prefix(&self.real) {
-            Ok(rest) if rest.as_os_str().is_empty() => given.display().to_string(),
+            Ok(rest) if rest.as_os_str().is_empty() => self.given.display().to_string(),
             Ok(rest) => given.join(rest).display().to_string(),
             Err(_) => real.display().to_string(),
         }

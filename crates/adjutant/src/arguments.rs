@@ -6,7 +6,7 @@ use adjutant_core::Mode;
 use clap::{Args, Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
 
-use crate::config::Flag;
+use crate::{CliError, config::Flag, error::Kind};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,14 +61,29 @@ pub enum Command {
         /// The shell to write it for
         shell: Shell,
     },
-    /// Run a command and end everything it started when stdin is closed
-    #[cfg(unix)]
-    #[command(name = "__keep", hide = true)]
-    Keep {
-        /// The command and its arguments
-        #[arg(last = true, required = true)]
-        command: Vec<OsString>,
-    },
+}
+
+/// What tells the program to be a keeper. It is not for people, so help and completions
+/// do not know it.
+pub const KEEP: [&str; 2] = ["__keep", "--"];
+
+/// Returns the command to be kept, if that is what the program was started for.
+pub fn kept(arguments: &[OsString]) -> Option<&[OsString]> {
+    let [_, arguments @ ..] = arguments else { return None };
+    let (first, command) = arguments.split_at_checked(KEEP.len())?;
+    (first == KEEP).then_some(command)
+}
+
+/// Says in one line what is wrong with a command line, and in others what to do about it.
+pub fn complaint(error: &clap::Error) -> CliError {
+    let text = error.to_string();
+    let paragraphs: Vec<_> = text.split("\n\n").collect();
+    let first = paragraphs.first().copied().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let message = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let error = CliError::new(Kind::Usage, message);
+    tips.fold(error, |error, tip| error.hint(tip)).hint("`--help` shows how it is used")
 }
 
 /// What `run` takes.
@@ -160,7 +175,7 @@ pub struct OutputArguments {
     #[arg(long)]
     pub events: bool,
 
-    /// Write nothing to stderr but errors
+    /// Write nothing to stderr but warnings and errors
     #[arg(long)]
     pub quiet: bool,
 }
@@ -215,6 +230,18 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn a_keeper_is_told_by_its_first_words() {
+        let kept = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(OsString::from).collect();
+            super::kept(&words).map(<[_]>::len)
+        };
+        assert_eq!(kept(&["adjutant", "__keep", "--", "sh", "-c"]), Some(2));
+        assert_eq!(kept(&["adjutant", "__keep"]), None);
+        assert_eq!(kept(&["adjutant", "run", "__keep", "--"]), None);
+        assert_eq!(kept(&[]), None);
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

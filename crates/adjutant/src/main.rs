@@ -1,30 +1,23 @@
 //! The command: reads its arguments, does one thing, says once what went wrong.
 
 use std::{
+    env,
     io::{self, Write},
     process,
 };
 
 use adjutant::{
     CliError, ExitCode, Surroundings,
-    arguments::{Arguments, Command, ConfigArguments, ConfigCommand},
+    arguments::{Arguments, Command, ConfigArguments, ConfigCommand, complaint, kept},
     config::{Config, Written, show_json, show_places, show_text},
     place::working_directory,
     run::run,
 };
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, error::ErrorKind};
 use clap_complete::Shell;
 
 fn main() -> process::ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        // Clap has nobody left to tell when its own words cannot be written.
-        Err(words) => {
-            let _ = words.print();
-            return process::ExitCode::from(u8::try_from(words.exit_code()).unwrap_or(1));
-        }
-    };
-    match dispatch(arguments.command) {
+    match start() {
         Ok(code) => code,
         Err(error) => {
             let _ = error.report(&mut io::stderr());
@@ -33,15 +26,35 @@ fn main() -> process::ExitCode {
     }
 }
 
+fn start() -> Result<process::ExitCode, CliError> {
+    let words: Vec<_> = env::args_os().collect();
+    #[cfg(unix)]
+    if let Some(command) = kept(&words) {
+        // The code is that of the kept command, which may be any.
+        return Ok(adjutant_tools::keeper::keep(command)?);
+    }
+    match Arguments::try_parse_from(words) {
+        Ok(arguments) => dispatch(arguments.command),
+        Err(help) if is_help(help.kind()) => {
+            help.print()?;
+            Ok(process::ExitCode::from(u8::try_from(help.exit_code()).unwrap_or(1)))
+        }
+        Err(error) => Err(complaint(&error)),
+    }
+}
+
+/// Help and the version, asked for or for want of anything that was.
+fn is_help(kind: ErrorKind) -> bool {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    matches!(kind, DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
+}
+
 fn dispatch(command: Command) -> Result<process::ExitCode, CliError> {
     let code = match command {
         Command::Run(arguments) => run(arguments, &Surroundings::of_process()?)?,
         Command::Demo(arguments) => run(arguments.into(), &Surroundings::of_process()?)?,
         Command::Config(arguments) => config(&arguments, &Surroundings::of_process()?)?,
         Command::Completions { shell } => completions(shell)?,
-        // The code is that of the kept command, which may be any.
-        #[cfg(unix)]
-        Command::Keep { command } => return Ok(adjutant_tools::keeper::keep(&command)?),
     };
     Ok(code.into())
 }

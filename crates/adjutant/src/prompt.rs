@@ -12,8 +12,9 @@ pub enum Stdin<'a> {
     Piped(&'a mut dyn Read),
 }
 
-/// Returns the task: the one that was given, or else what stdin holds.
+/// Returns the task: the one that was given, or else what stdin holds. `-` is stdin too.
 pub(crate) fn prompt(given: Option<String>, stdin: Stdin<'_>) -> Result<String, CliError> {
+    let given = given.filter(|given| given != "-");
     let prompt = match (given, stdin) {
         (Some(given), _) => given,
         (None, Stdin::Piped(stdin)) => {
@@ -46,6 +47,7 @@ mod tests {
     fn an_argument_comes_before_stdin() {
         assert_eq!(piped(Some("argument"), b"stdin").unwrap(), "argument");
         assert_eq!(piped(None, b"stdin\n").unwrap(), "stdin\n");
+        assert_eq!(piped(Some("-"), b"stdin").unwrap(), "stdin");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, SessionId,
+    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, Pattern, Rules,
+    SessionId, Tool,
 };
 use adjutant_engine::{Parts, Root, Session, Stay};
 use adjutant_models::{Catalogue, Pace, script::Severity};
@@ -51,7 +52,9 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
 async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     let Prepared { config, model, directory, prompt, output, progress, variables } = prepared;
     let models = Arc::new(Catalogue::new(pace(output, progress)).variables(variables));
-    let session = open(&config, Arc::clone(&models));
+    let tools = tools(&config);
+    check_rules(&config.rules, &tools)?;
+    let session = open(&config, Arc::clone(&models), tools);
     let root = Root {
         model,
         system: config.instructions.as_str().into(),
@@ -74,11 +77,31 @@ async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     leave(&session).await;
     Err(match error {
         SurfaceError::ReaderGone => io::Error::from(io::ErrorKind::BrokenPipe).into(),
+        SurfaceError::Journal(error) => CliError::new(Kind::Internal, error.to_string())
+            .hint("`-c journal=memory` runs without a file"),
         error => CliError::new(Kind::Internal, error.to_string()),
     })
 }
 
-fn open(config: &Config, models: Arc<Catalogue>) -> Session {
+fn tools(config: &Config) -> Vec<Arc<dyn Tool>> {
+    let millis = u64::try_from(config.blocking_timeout.as_millis()).unwrap_or(u64::MAX);
+    adjutant_tools::all(&DelegationSettings {
+        sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
+        agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
+    })
+}
+
+/// A rule about a tool that does not exist protects nothing; whoever wrote it should know.
+fn check_rules(rules: &Rules, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
+    let mut patterns = rules.allow.iter().chain(&rules.ask).chain(&rules.deny);
+    let is_idle = |rule: &&Pattern| !tools.iter().any(|tool| rule.is_about(&tool.spec().name));
+    let Some(rule) = patterns.find(is_idle) else { return Ok(()) };
+    let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+    Err(CliError::new(Kind::Config, format!("the rule `{rule}` is about no tool there is"))
+        .hint(format!("there are: {}", names.join(", "))))
+}
+
+fn open(config: &Config, models: Arc<Catalogue>, tools: Vec<Arc<dyn Tool>>) -> Session {
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
     let journal: Arc<dyn Journal> = match config.journal {
         config::Journal::Memory => Arc::new(MemoryJournal::new(Arc::clone(&bus))),
@@ -87,11 +110,6 @@ fn open(config: &Config, models: Arc<Catalogue>) -> Session {
             Arc::new(SqliteJournal::new(path, durability, Arc::clone(&bus)))
         }
     };
-    let millis = u64::try_from(config.blocking_timeout.as_millis()).unwrap_or(u64::MAX);
-    let tools = adjutant_tools::all(&DelegationSettings {
-        sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
-        agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
-    });
     let settings = config.settings.clone();
     let id = SessionId::from(Uuid::now_v7());
     Session::open(id, Parts { models, tools, journal, bus, settings })
@@ -122,7 +140,7 @@ fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> 
         (Output::Events, _) => Box::new(Jsonl::new(answer.writer)),
         (Output::Json, _) => Box::new(Json::new(session.id(), answer.writer)),
         (Output::Answer, Progress::Hidden) => Box::new(Quiet::new(answer)),
-        (Output::Answer, Progress::Shown) if io::stderr().is_terminal() => {
+        (Output::Answer, Progress::Shown) if io::stderr().is_terminal() && !is_dumb() => {
             let size = Box::new(|| Size::of(io::stderr()));
             Box::new(Live::new(Box::new(Aside), size, style(), answer))
         }
@@ -143,6 +161,11 @@ impl Write for Aside {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// A terminal that cannot draw.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// Colours are for terminals, and for people who have not declined them.
@@ -186,6 +209,10 @@ fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> ExitCode {
     let is_short = ended.outcome.ending != Ending::Completed;
     if let (Some(reason), true, Progress::Hidden) = (&ended.outcome.reason, is_short, progress) {
         let _ = writeln!(Aside, "{}: {reason}", ended.outcome.ending);
+    }
+    let is_silent = progress == Progress::Hidden;
+    for question in ended.unanswered.iter().filter(|_| is_silent) {
+        let _ = writeln!(Aside, "warning: nobody was there to answer {}", question.path);
     }
     for unused in models.unused() {
         let has_failed = unused.severity == Severity::Fail;

@@ -247,6 +247,7 @@ async fn the_news_says_why_a_child_did_not_finish_and_what_it_left_behind() {
 #[tokio::test(start_paused = true)]
 async fn a_long_result_is_cut_in_the_news_which_say_so() {
     let script = Script::new()
+        .max_output(20_000)
         .on("root", [Reply::calls([spawn("c1", "work")]), Reply::text("waiting")])
         .on("root", [Reply::text("done")])
         .on_task("work", [Reply::text("x".repeat(40 * 1024))]);

@@ -245,3 +245,22 @@ async fn requests_are_remembered_only_when_wanted() {
     root().text(&silent).await;
     assert!(silent.requests().is_empty());
 }
+
+#[tokio::test]
+async fn an_answer_is_no_longer_than_was_asked_for() {
+    let model = Scripted::new(Script::new().on("root", [Reply::text("word ".repeat(10_000))]));
+    let heard: Vec<_> = root().hear(&model).await.into_iter().map(Result::unwrap).collect();
+    let Some(Delta::Part(Part::Text { text, .. })) = heard.get(1) else { panic!("{heard:?}") };
+    assert_eq!(text.len(), 4000, "a thousand tokens of four bytes");
+    assert_eq!(heard.last(), Some(&Delta::Stop(StopReason::Length)));
+}
+
+#[tokio::test]
+async fn a_conversation_that_does_not_fit_the_window_is_too_long() {
+    let script = Script::new().window(10).on("root", [Reply::text("x")]);
+    let long = Asking::new("root", &"word ".repeat(100));
+    let heard = long.hear(&Scripted::new(script)).await;
+    let error = heard[0].clone().unwrap_err();
+    assert_eq!(error.trouble, Trouble::TooLong);
+    assert!(error.message.contains("at most 10"), "{error}");
+}

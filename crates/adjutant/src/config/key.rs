@@ -65,19 +65,19 @@ pub(super) static KEYS: [Key; 26] = [
         put(&mut config.settings.unattended, unattended(value))
     }),
     key("instructions", Text, Any, |config, value| put(&mut config.instructions, text(value))),
-    key("limits.max_depth", Number, Any, |config, value| {
+    key("limits.max_depth", Number, Tighter, |config, value| {
         put(&mut config.max_depth, number(value, 0..=DEEPEST))
     }),
-    key("limits.max_concurrent_agents", Number, Any, |config, value| {
+    key("limits.max_concurrent_agents", Number, Tighter, |config, value| {
         put(&mut config.settings.max_concurrent_agents, count(value))
     }),
-    key("limits.max_children_per_agent", Number, Any, |config, value| {
+    key("limits.max_children_per_agent", Number, Tighter, |config, value| {
         put(&mut config.settings.max_children_per_agent, count(value))
     }),
-    key("limits.max_concurrent_ops", Number, Any, |config, value| {
+    key("limits.max_concurrent_ops", Number, Tighter, |config, value| {
         put(&mut config.settings.max_concurrent_ops, count(value))
     }),
-    key("limits.max_model_calls", Number, Any, |config, value| {
+    key("limits.max_model_calls", Number, Tighter, |config, value| {
         put(&mut config.settings.max_model_calls, count(value))
     }),
     key("limits.inactivity_timeout", Number, Any, |config, value| {
@@ -110,7 +110,7 @@ pub(super) static KEYS: [Key; 26] = [
     key("budget.calls", Number, Tighter, |config, value| {
         put(&mut config.allowance.calls, budget(value).map(Some))
     }),
-    key("sub_agents.default_budget", Number, Any, |config, value| {
+    key("sub_agents.default_budget", Number, Tighter, |config, value| {
         put(&mut config.spawn_budget, budget(value))
     }),
     key("permissions.allow", List, Never, |config, value| {

@@ -37,10 +37,12 @@ fn arguments_that_make_no_sense_are_refused() {
         (&["demo", "--model", "other"], "'--model'"),
         (&["config", "--json", "path"], "cannot be used with"),
         (&["completions", "cobol"], "cobol"),
-        (&["__keep"], "<COMMAND>"),
+        (&["__keep"], "'__keep'"),
     ] {
         let stderr = world.refused(arguments);
-        assert!(stderr.contains(complaint), "{arguments:?}: {stderr}");
+        let first = stderr.lines().next().unwrap();
+        assert!(first.contains(complaint), "{arguments:?}: {stderr}");
+        assert!(stderr.lines().skip(1).all(|line| line.starts_with("hint: ")), "{stderr}");
     }
 }
 

@@ -119,7 +119,8 @@ fn a_run_that_is_interrupted_is_130_and_keeps_what_was_said() {
         run.hear_until("root.sub-1 started");
         run.signal(signal);
         let Done { code, stdout, stderr } = run.finish();
-        assert_eq!((code, stdout.as_str()), (Some(130), "I have begun.\n"), "{stderr}");
+        assert_eq!(code, Some(130), "{stderr}");
+        assert!(stdout.starts_with("I have begun.\n"), "{stdout}");
         let endings: Vec<_> =
             stderr.lines().filter(|line| line.contains(" cancelled · ")).collect();
         assert_eq!(endings.len(), 2, "{stderr}");
@@ -147,7 +148,7 @@ fn an_interrupted_run_is_seen_to_its_end() {
 #[test]
 fn a_second_interrupt_leaves_at_once() {
     let words = "word ".repeat(50_000);
-    let script = HANGING.replace("I have begun.", &words);
+    let script = format!("max_output = 100_000\n{}", HANGING.replace("I have begun.", &words));
     let world = World::new().script(&script);
     let mut run = world.start(&["run", "--events", "go"]);
     let child = AgentPath::root().child("sub", 1);

@@ -80,9 +80,10 @@ fn a_program_gets_an_answer_as_it_is() {
 }
 
 #[test]
-fn a_quiet_run_says_nothing_but_its_answer() {
+fn a_quiet_run_says_nothing_but_its_answer_and_warnings() {
     let done = World::new().script(TREE).run(&["run", "--quiet", "go"]);
-    assert_eq!((done.stdout.as_str(), done.stderr.as_str()), (ANSWER, ""));
+    let warning = "warning: nobody was there to answer root.sub-2.sub-1\n";
+    assert_eq!((done.stdout.as_str(), done.stderr.as_str()), (ANSWER, warning));
 }
 
 #[test]

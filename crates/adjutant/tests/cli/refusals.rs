@@ -126,3 +126,16 @@ fn a_file_that_cannot_be_read_is_refused() {
     std::fs::create_dir_all(world.user_file()).unwrap();
     assert!(world.refused(&["config"]).contains("config.toml: cannot be read: "));
 }
+
+#[test]
+fn a_rule_about_a_tool_that_does_not_exist_is_refused() {
+    let said = World::new().refused(&[
+        "run",
+        "--model",
+        "rehearsal",
+        "-c",
+        "permissions.deny=['reed_file']",
+        "go",
+    ]);
+    assert!(said.contains("`reed_file`") && said.contains("read_file"), "{said}");
+}

@@ -138,6 +138,11 @@ impl Screen {
                 self.rows.truncate(self.row + 1);
                 self.rows.iter_mut().skip(self.row).for_each(|row| row.truncate(self.column));
             }
+            ("[", 'K') => {
+                if let Some(row) = self.rows.get_mut(self.row) {
+                    row.truncate(self.column);
+                }
+            }
             (_, 'm') | ("[?2026", 'h' | 'l') => {}
             other => panic!("this terminal does not know {other:?}"),
         }
