@@ -27,9 +27,6 @@ const TOGETHER: [&str; 2] = ["\u{1b}[?2026h", "\u{1b}[?2026l"];
 
 /// Clears the rest of the row and goes to the next.
 const LINE_END: &str = "\u{1b}[K\n";
-/// Clears everything below.
-const BELOW: &str = "\u{1b}[J";
-
 /// Draws a tree on a terminal, and writes the answer at the end.
 pub struct Live {
     terminal: Box<dyn Write + Send>,
@@ -111,22 +108,26 @@ impl Live {
     /// Puts `lines` in the place of the last drawing, below what is over.
     fn redraw(&mut self, lines: &[String]) -> io::Result<()> {
         let [begin, end] = TOGETHER;
-        let (up, clear) = match self.drawn {
-            0 => (String::new(), ""),
-            rows => (format!("\r\u{1b}[{rows}A"), BELOW),
-        };
-        let mut picture = format!("{begin}{up}");
-        // What was there is written over and only its rest cleared: some terminals keep a copy
-        // of a screen that is cleared from its top.
-        for line in mem::take(&mut self.over).iter().chain(lines) {
+        let over = mem::take(&mut self.over);
+        let mut picture = format!("{begin}{}", up(self.drawn));
+        // What was there is written over, row by row: some terminals keep a copy of a screen
+        // that is cleared as a whole.
+        for line in over.iter().chain(lines) {
             picture += line;
             picture += LINE_END;
         }
-        picture += clear;
+        let rest = self.drawn.saturating_sub(over.len() + lines.len());
+        picture += &LINE_END.repeat(rest);
+        picture += &up(rest);
         self.drawn = lines.len();
         self.terminal.write_all((picture + end).as_bytes())?;
         self.terminal.flush()
     }
+}
+
+/// Goes up to the beginning of a row.
+fn up(rows: usize) -> String {
+    if rows == 0 { String::new() } else { format!("\r\u{1b}[{rows}A") }
 }
 
 impl View for Live {
@@ -184,15 +185,15 @@ mod tests {
         let [begin, end] = TOGETHER;
         let mut lines: Vec<String> = Vec::new();
         for picture in text.replace(begin, "").split_terminator(end) {
-            let mut picture = picture;
-            if let Some((rows, rest)) =
-                picture.strip_prefix("\r\u{1b}[").and_then(|rest| rest.split_once('A'))
-            {
-                let rows: usize = rows.parse().unwrap();
-                lines.truncate(lines.len() - rows);
-                picture = rest.strip_suffix(BELOW).unwrap();
+            for (place, row) in picture.split("\r\u{1b}[").enumerate() {
+                let mut rest = row;
+                if place > 0 {
+                    let (rows, after) = row.split_once('A').unwrap();
+                    lines.truncate(lines.len() - rows.parse::<usize>().unwrap());
+                    rest = after;
+                }
+                lines.extend(rest.replace(LINE_END, "\n").lines().map(str::to_owned));
             }
-            lines.extend(picture.split_terminator(LINE_END).map(str::to_owned));
         }
         lines.join("\n")
     }

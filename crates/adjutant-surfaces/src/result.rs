@@ -283,6 +283,7 @@ mod tests {
                     "tokens": {"input": 1_000_000, "output": 20},
                     "calls": 1,
                     "duration_ms": 8000,
+                    "text": "four",
                 },
                 {
                     "path": "root.a-1",
@@ -292,6 +293,7 @@ mod tests {
                     "tokens": {"input": 500_000, "output": 3},
                     "calls": 0,
                     "duration_ms": 4000,
+                    "text": "",
                     "reason": "spent",
                 },
             ],

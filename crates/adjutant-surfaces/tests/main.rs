@@ -168,7 +168,7 @@ async fn a_person_who_is_gone_leaves_the_question_unanswered() {
     let ended = follow(&session, events, &mut view, Some(person)).await.unwrap();
     assert_eq!(ended.unanswered.len(), 1);
     let drawn = written(&mut drawn);
-    assert!(drawn.contains("root was not answered: nobody was there\n"), "{drawn}");
+    assert!(drawn.contains("root was not answered: nobody was there\u{1b}[K\n"), "{drawn}");
     assert_eq!(written(&mut answered), "good-bye\n");
 }
 
