@@ -260,7 +260,6 @@ pub(crate) fn launch(
     let work = cancel.child_token();
     let entry = Entry::new(identity, order.delivery, cancel, purse, Arc::new(clock));
     let entry = Arc::new(entry);
-    shared.roster.enter(Arc::clone(&entry));
     if let Some(parent) = &parent {
         parent.custody.adopt(Arc::clone(&entry));
     }
@@ -271,6 +270,8 @@ pub(crate) fn launch(
     let task = Arc::new(Message::user(origin, &order.task));
     let begun = seat.begin(order, &clamped, history.messages().len(), Arc::clone(&task));
     history.push(task);
+    // Known to others from here on, so that nothing reaches the journal before its beginning.
+    seat.shared.roster.enter(Arc::clone(&seat.entry));
     let started = Started {
         id: seat.entry.identity.id,
         path: seat.path().clone(),

@@ -1,6 +1,10 @@
 //! One turn of the model: reserve, stream, settle, try again.
 
-use std::{panic::AssertUnwindSafe, pin::pin};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+};
 
 use adjutant_core::{
     Delta, EventKind, Fragment, History, Message, ModelError, Need, Part, Request, Reservation,
@@ -125,12 +129,13 @@ async fn listen(
         },
         max_output,
     };
-    let mut stream = seat.model.stream(request, wire);
+    // An adapter that panics has broken off like any other; the call is paid and recorded.
+    let stream = catch_unwind(AssertUnwindSafe(|| seat.model.stream(request, wire)));
+    let mut stream = stream.map_err(|panic| broken(&*panic))?;
     let patience = seat.shared.settings.inactivity;
     let mut called_off = pin!(ask.token.cancelled());
     let mut silence = pin!(sleep(patience));
     loop {
-        // An adapter that panics has broken off like any other; the call is paid and recorded.
         let next = AssertUnwindSafe(stream.next()).catch_unwind();
         let why = tokio::select! {
             biased;
@@ -144,12 +149,17 @@ async fn listen(
                     continue;
                 }
                 Ok(None) => "the answer was cut off".to_owned(),
-                Err(panic) => format!("the model's adapter broke: {}", message_of(&*panic)),
+                Err(panic) => return Err(broken(&*panic).into()),
             },
             () = &mut silence => format!("the model said nothing for {patience:?}"),
         };
         return Err(ModelError::new(Trouble::Broken, why).into());
     }
+}
+
+fn broken(panic: &(dyn Any + Send)) -> ModelError {
+    let message = format!("the model's adapter broke: {}", message_of(panic));
+    ModelError::new(Trouble::Broken, message)
 }
 
 fn settle(

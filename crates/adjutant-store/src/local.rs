@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     num::NonZeroUsize,
+    pin::pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -10,7 +11,7 @@ use adjutant_core::{
     Address, AgentPath, Bus, Command, Errand, Event, Seq, SessionId, Sight, Undelivered, Watch,
 };
 use futures_util::{
-    future::{BoxFuture, FutureExt},
+    future::{BoxFuture, Either, FutureExt, select},
     stream::{self, BoxStream, StreamExt},
 };
 use tokio::sync::{
@@ -71,9 +72,14 @@ impl Bus for LocalBus {
         async move {
             let nobody = || Undelivered::Nobody(to.path.clone());
             let (errand, answer) = Errand::new(to.path.clone(), command);
-            let sent = queue.ok_or_else(nobody)?.send(errand).await;
-            sent.map_err(|_| nobody())?;
-            answer.await.map_err(|_| nobody())?.map_err(Undelivered::Refused)
+            let queue = queue.ok_or_else(nobody)?;
+            queue.send(errand).await.map_err(|_| nobody())?;
+            // What comes in while the listener leaves stays in the queue and is not answered.
+            let answer = match select(answer, pin!(queue.closed())).await {
+                Either::Left((answer, _)) => answer.ok(),
+                Either::Right(_) => None,
+            };
+            answer.ok_or_else(nobody)?.map_err(Undelivered::Refused)
         }
         .boxed()
     }

@@ -179,5 +179,7 @@ async fn an_adapter_that_panics_costs_the_agent_but_not_its_words() {
     let mut tree = on(model).begin("go").await;
     assert_eq!(tree.end().await.text, "done");
     let outcome = tree.outcome("root.sub-1");
-    assert_eq!((outcome.cause, &*outcome.text), (Some(Cause::Internal), "what I found"));
+    assert_eq!((outcome.cause, &*outcome.text), (Some(Cause::Model), "what I found"));
+    let total: u64 = spent(&tree).iter().map(|(tokens, _)| tokens).sum();
+    assert_eq!(tree.receipt("root").tokens, total);
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::{
     Does, Plan, Reply, call, count, delegation, has_result, holds, is_finished, is_started, path,
-    says, spawn, told,
+    spawn, told,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -202,16 +202,19 @@ async fn a_full_mailbox_still_takes_the_end_of_a_child() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_on_its_way_out_takes_no_messages() {
-    let script = Script::new()
-        .on("root", [Reply::calls([call("h", "holds", json!({}))]), Reply::text("bye")]);
-    let slow = holds(|| tokio::time::sleep(5 * SECOND).map(Ok).boxed());
-    let mut tree = Plan::new(script).tool(slow).begin("go").await;
-    tree.until_at("root", says("bye")).await;
-    tokio::time::sleep(SECOND).await;
-    let say = Command::Say { text: "wait!".to_owned() };
-    assert!(tree.session.send(&path("root"), say).await.is_err());
-    tree.end().await;
-    assert!(!tree.at("root").any(|kind| matches!(kind, EventKind::Mailed { .. })));
+    let refused = Reply::error(ModelError::new(Trouble::Refused, "no"));
+    for last in [Reply::text("bye"), refused] {
+        let calls = Reply::calls([call("h", "holds", json!({}))]);
+        let slow = holds(|| tokio::time::sleep(5 * SECOND).map(Ok).boxed());
+        let plan = Plan::new(Script::new().on("root", [calls, last])).tool(slow);
+        let mut tree = plan.begin("go").await;
+        tree.until_at("root", has_result("h")).await;
+        tokio::time::sleep(SECOND).await;
+        let say = Command::Say { text: "wait!".to_owned() };
+        assert!(tree.session.send(&path("root"), say).await.is_err());
+        tree.end().await;
+        assert!(!tree.at("root").any(|kind| matches!(kind, EventKind::Mailed { .. })));
+    }
 }
 
 #[tokio::test(start_paused = true)]

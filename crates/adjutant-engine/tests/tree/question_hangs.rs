@@ -229,25 +229,29 @@ async fn a_call_begins_after_it_was_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_child_that_waits_for_a_person_is_seen_to_wait() {
+async fn those_who_wait_for_a_person_or_a_child_are_seen_to_wait() {
     let states = Does::new("states", Effect::Delegate, |host| {
         Box::pin(async {
             let below = delegation(host)?.list();
-            Ok(below.iter().map(|status| status.state.name()).collect())
+            Ok(below.iter().map(|status| status.state.name()).collect::<Vec<_>>().join(", "))
         })
     });
     let status = call("s", "agent_status", json!({ "agent_id": "root.agent-1" }));
     let look = Reply::calls([call("l", "states", json!({})), status]);
+    let minute = Duration::from_secs(60);
     let script = Script::new()
-        .on("root", [Reply::calls([spawn("c1", "ask")]), look.after(Duration::from_secs(5))])
-        .on("root", [Reply::text("waiting"), Reply::text("done")])
-        .on_task("ask", [asks("which currency?"), Reply::text("ok")]);
-    let (mut tree, _there) = Plan::new(script).tool(states).begin_attended("go").await;
+        .on("root", [Reply::calls([spawn("c1", "write"), spawn("c2", "delegate")])])
+        .on("root", [look.after(minute), Reply::text("waiting"), Reply::text("done").always()])
+        .on_task("write", [Reply::calls([call("t", "touch", json!({}))]), Reply::text("ok")])
+        .on_task("delegate", [Reply::calls([sub("c3", "work")]), Reply::text("ok")])
+        .on_task("work", [Reply::text("ok").after(2 * minute)]);
+    let plan = Plan::new(script).mode(Mode::Ask).tool(states).tool(touch());
+    let (mut tree, _there) = plan.begin_attended("go").await;
     let question = tree.question("root.agent-1").await;
     tree.until_at("root", says("waiting")).await;
-    tree.answer("root.agent-1", question, words("EUR")).await;
+    tree.answer("root.agent-1", question, Answer::Allow).await;
     tree.end().await;
     let results = tree.results("root");
-    assert_eq!(results[1], "waiting");
-    assert!(results[2].contains(r#""state":"running","is_final":false"#), "{results:?}");
+    assert_eq!(results[2], "waiting, waiting, running");
+    assert!(results[3].contains(r#""state":"running","is_final":false"#), "{results:?}");
 }
