@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod asking;
+pub mod both;
 mod branches;
 mod columns;
 mod figures;
@@ -30,6 +31,7 @@ mod fixture;
 
 pub use answer::{Output, Reader};
 pub use asking::{Keyboard, Person};
+pub use both::Both;
 pub use follow::follow;
 pub use jsonl::Jsonl;
 pub use live::Live;

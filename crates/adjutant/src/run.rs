@@ -13,7 +13,7 @@ use adjutant_engine::{Parts, Root, Session, Stay};
 use adjutant_models::{Catalogue, Pace, script::Severity};
 use adjutant_store::{LocalBus, MemoryJournal, SqliteJournal};
 use adjutant_surfaces::{
-    Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Quiet, Reader, Size, Style,
+    Both, Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Quiet, Reader, Size, Style,
     SurfaceError, View, follow,
 };
 use adjutant_tools::DelegationSettings;
@@ -136,16 +136,29 @@ fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> 
     let stdout = io::stdout();
     let reader = if stdout.is_terminal() { Reader::Person } else { Reader::Program };
     let answer = Answer { writer: Box::new(stdout), reader };
-    match (output, progress) {
-        (Output::Events, _) => Box::new(Jsonl::new(answer.writer)),
-        (Output::Json, _) => Box::new(Json::new(session.id(), answer.writer)),
-        (Output::Answer, Progress::Hidden) => Box::new(Quiet::new(answer)),
-        (Output::Answer, Progress::Shown) if io::stderr().is_terminal() && !is_dumb() => {
-            let size = Box::new(|| Size::of(io::stderr()));
-            Box::new(Live::new(Box::new(Aside), size, style(), answer))
+    let is_drawn = progress == Progress::Shown && io::stderr().is_terminal() && !is_dumb();
+    let data: Box<dyn View> = match output {
+        Output::Events => Box::new(Jsonl::new(answer.writer)),
+        Output::Json => Box::new(Json::new(session.id(), answer.writer)),
+        Output::Answer if is_drawn => return Box::new(live(answer)),
+        Output::Answer if progress == Progress::Shown => {
+            return Box::new(Plain::new(Box::new(Aside), answer));
         }
-        (Output::Answer, Progress::Shown) => Box::new(Plain::new(Box::new(Aside), answer)),
+        Output::Answer => return Box::new(Quiet::new(answer)),
+    };
+    // Data for a program; the person at the terminal sees the tree, if the two are apart.
+    match reader {
+        Reader::Program if is_drawn => {
+            let nowhere = Answer { writer: Box::new(io::sink()), reader };
+            Box::new(Both(data, Box::new(live(nowhere))))
+        }
+        Reader::Program | Reader::Person => data,
     }
+}
+
+fn live(answer: Answer) -> Live {
+    let size = Box::new(|| Size::of(io::stderr()));
+    Live::new(Box::new(Aside), size, style(), answer)
 }
 
 /// The standard error, for what is said besides the answer: if nobody hears it, the run

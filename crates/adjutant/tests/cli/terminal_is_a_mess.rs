@@ -109,3 +109,19 @@ fn a_person_is_asked_at_the_terminal_when_everything_else_is_a_file() {
     let progress = world.read("progress");
     assert!(progress.starts_with("root started: go\n") && !progress.contains('\u{1b}'));
 }
+
+#[test]
+fn a_person_sees_the_tree_while_a_program_gets_the_result() {
+    let world = World::new().script(HANGING);
+    let redirected = r#"exec "$0" "$@" > result"#;
+    let arguments = ["/bin/sh", "-c", redirected, PROGRAM, "run", "--json", "go"];
+    let mut terminal = Terminal::start(&world, &arguments);
+    terminal.wait_for("sub-1  take your time");
+    terminal.type_in(CTRL_C);
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, Some(130), "{screen}");
+    assert_eq!(lines(&screen)[..2], ["■ root.sub-1 cancelled", "■ root cancelled"], "{screen}");
+    let result: serde_json::Value = serde_json::from_str(&world.read("result")).unwrap();
+    assert_eq!(result["ending"], "cancelled");
+    assert_eq!(result["agents"][1]["text"], "still thinking");
+}
