@@ -118,6 +118,8 @@ impl Live {
         }
         let rest = self.drawn.saturating_sub(over.len() + lines.len());
         picture += &LINE_END.repeat(rest);
+        // Below is where a typed key, such as Ctrl-C, leaves its echo.
+        picture += "\r\u{1b}[K";
         picture += &up(rest);
         self.drawn = lines.len();
         self.terminal.write_all((picture + end).as_bytes())?;
@@ -184,7 +186,8 @@ mod tests {
     fn screen(text: &str) -> String {
         let [begin, end] = TOGETHER;
         let mut lines: Vec<String> = Vec::new();
-        for picture in text.replace(begin, "").split_terminator(end) {
+        let text = text.replace(begin, "").replace("\r\u{1b}[K", "");
+        for picture in text.split_terminator(end) {
             for (place, row) in picture.split("\r\u{1b}[").enumerate() {
                 let mut rest = row;
                 if place > 0 {
