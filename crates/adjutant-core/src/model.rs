@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
+use serde_json::Value;
 
 use crate::{AgentPath, Message, Part, Price, ToolSpec, Usage, WireLog};
 
@@ -37,6 +38,9 @@ pub struct Request<'a> {
     /// Whether it may call them now. The list stays the same from turn to turn,
     /// so that the provider's cache holds.
     pub choice: ToolChoice,
+    /// The JSON Schema that the last answer has to fit, if any. A provider that can hold
+    /// a model to it is told; whoever asks checks.
+    pub schema: Option<&'a Value>,
     /// The most tokens in the answer.
     pub max_output: u64,
 }

@@ -1,6 +1,9 @@
 //! One delegation, whatever tool asked for it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Allowance, Wish};
 
@@ -21,6 +24,9 @@ pub struct Order {
     /// Another system prompt than the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+    /// The JSON Schema its answer has to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Arc<Value>>,
     /// What the child goes without.
     #[serde(default)]
     pub limits: Limits,

@@ -14,27 +14,31 @@ pub struct WireLog {
     format: Option<Arc<str>>,
     messages: usize,
     chunks: Vec<Bytes>,
+    /// Where the log ended before it grew last: what a provider has seen of it.
+    seen: usize,
 }
 
 impl WireLog {
-    /// Encodes the messages that are not in the log yet. What was encoded in another
-    /// format, or of a conversation that has become shorter, is begun anew.
+    /// Encodes the messages that are not in the log yet, each with those before it. What
+    /// was encoded in another format, or of a conversation that has become shorter, is
+    /// begun anew.
     pub fn extend(
         &mut self,
         format: &Arc<str>,
         messages: &[Arc<Message>],
-        mut encode: impl FnMut(&Message, &mut Vec<u8>),
+        mut encode: impl FnMut(&[Arc<Message>], &Message, &mut Vec<u8>),
     ) {
         let is_other = self.format.as_ref() != Some(format) || self.messages > messages.len();
         if is_other {
             *self = Self { format: Some(Arc::clone(format)), ..Self::default() };
         }
         let mut new = Vec::new();
-        for message in &messages[self.messages..] {
-            encode(message, &mut new);
+        for (place, message) in messages.iter().enumerate().skip(self.messages) {
+            encode(&messages[..place], message, &mut new);
         }
         self.messages = messages.len();
         if !new.is_empty() {
+            self.seen = self.chunks.iter().map(Bytes::len).sum();
             self.push(new.into());
         }
     }
@@ -42,6 +46,24 @@ impl WireLog {
     /// Returns the encoded messages, in pieces that follow one another.
     pub fn chunks(&self) -> &[Bytes] {
         &self.chunks
+    }
+
+    /// Returns the pieces with `mark` put in where the log ended before it grew last, so
+    /// that a provider finds again what it has seen. Nothing is put in at the very
+    /// beginning.
+    pub fn marked(&self, mark: &Bytes) -> Vec<Bytes> {
+        let mut pieces = Vec::with_capacity(self.chunks.len() + 2);
+        let mut left = if mark.is_empty() { 0 } else { self.seen };
+        for chunk in &self.chunks {
+            if (1..=chunk.len()).contains(&left) {
+                pieces.extend([chunk.slice(..left), mark.clone(), chunk.slice(left..)]);
+                left = 0;
+            } else {
+                pieces.push(chunk.clone());
+                left = left.saturating_sub(chunk.len());
+            }
+        }
+        pieces
     }
 
     /// Joins pieces of like size, so that there are few of them and each byte is moved a
@@ -75,7 +97,7 @@ mod tests {
 
     fn extend(log: &mut WireLog, format: &str, messages: &[Arc<Message>]) -> usize {
         let mut encoded = 0;
-        log.extend(&format.into(), messages, |message, bytes| {
+        log.extend(&format.into(), messages, |_, message, bytes| {
             encoded += 1;
             bytes.extend_from_slice(message.text().as_bytes());
         });
@@ -111,5 +133,36 @@ mod tests {
         let mut fork = parent.clone();
         extend(&mut fork, "a", &one);
         assert_eq!((text(&parent).as_str(), text(&fork).as_str()), ("one", "onetwo"));
+    }
+
+    #[test]
+    fn a_mark_is_where_the_last_request_ended() {
+        let (mut log, mark) = (WireLog::default(), Bytes::from_static(b"|"));
+        let messages: Vec<_> = (0..40).map(|number| say(&format!("{number},"))).collect();
+        let marked =
+            |log: &WireLog| String::from_utf8(log.marked(&mark).concat()).expect("plain text");
+        extend(&mut log, "a", &messages[..1]);
+        assert_eq!(marked(&log), "0,");
+        for upto in 2..=messages.len() {
+            let before = text(&log);
+            extend(&mut log, "a", &messages[..upto]);
+            let expected = format!("{before}|{},", upto - 1);
+            assert_eq!(marked(&log), expected);
+            // Once more, as when a call is tried again.
+            extend(&mut log, "a", &messages[..upto]);
+            assert_eq!(marked(&log), expected);
+            assert_eq!(log.marked(&Bytes::new()), log.chunks());
+        }
+    }
+
+    #[test]
+    fn each_message_is_encoded_with_those_before_it() {
+        let (mut log, messages) = (WireLog::default(), [say("one"), say("two"), say("three")]);
+        for upto in [2, 3] {
+            log.extend(&"a".into(), &messages[..upto], |before, _, bytes| {
+                bytes.extend_from_slice(before.len().to_string().as_bytes());
+            });
+        }
+        assert_eq!(text(&log), "012");
     }
 }

@@ -127,6 +127,7 @@ async fn listen(
             Turn::Ordinary => ToolChoice::Free,
             Turn::Last => ToolChoice::None,
         },
+        schema: None,
         max_output,
     };
     // An adapter that panics has broken off like any other; the call is paid and recorded.

@@ -6,11 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use adjutant_core::{Model, ModelError, Models, Trouble};
+use adjutant_core::{Model, ModelError, ModelInfo, Models, Trouble};
 
 use crate::{
-    Chat, Http, PROVIDERS, Pace, Provider, Rehearsal, Scripted, Variables, script::Severity,
+    Http, PROVIDERS, Pace, Provider, Rehearsal, Scripted, Served, Variables, http::Endpoint,
+    script::Severity, wire::Speaker,
 };
+
+/// What is asked for in one answer, and how long a conversation may be, where nobody says.
+const MAX_OUTPUT: u64 = 8192;
+const WINDOW: u64 = 128_000;
 
 /// The models there are: `rehearsal`, `scripted/PATH`, and those that were
 /// [given](Catalogue::with).
@@ -20,7 +25,7 @@ pub struct Catalogue {
     scripts: Mutex<BTreeMap<String, Arc<Scripted>>>,
     variables: Variables,
     http: Arc<Http>,
-    served: Mutex<BTreeMap<String, Arc<Chat>>>,
+    served: Mutex<BTreeMap<String, Arc<Served>>>,
 }
 
 /// The replies of a script that nobody got.
@@ -93,15 +98,30 @@ impl Catalogue {
     ) -> Result<Arc<dyn Model>, ModelError> {
         let name = format!("{}/{model}", provider.name);
         let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chat) = served.get(&name) {
-            return Ok(Arc::clone(chat) as Arc<dyn Model>);
+        if let Some(model) = served.get(&name) {
+            return Ok(Arc::clone(model) as Arc<dyn Model>);
         }
         let base = self.variables.base_url(provider);
         let key = |variable| self.variables.key(variable).ok_or_else(|| no_key(&name, variable));
         let key = provider.key_variable.map(key).transpose()?;
-        let chat = Arc::new(Chat::new(provider, model, &base, key, Arc::clone(&self.http)));
-        served.insert(name, Arc::clone(&chat));
-        Ok(chat)
+        let info = ModelInfo {
+            name: name.as_str().into(),
+            provider: provider.name.into(),
+            window: WINDOW,
+            max_output: MAX_OUTPUT,
+            price: None,
+        };
+        let speaker = Speaker {
+            origin: Arc::clone(&info.name),
+            model: model.to_owned(),
+            effort: None,
+            quirks: provider.quirks,
+        };
+        let http = Arc::clone(&self.http);
+        let endpoint = Endpoint::new(http, &base, key, provider.dialect, &speaker)?;
+        let model = Arc::new(Served::new(info, provider.dialect, speaker, endpoint));
+        served.insert(name, Arc::clone(&model));
+        Ok(model)
     }
 
     fn unknown(&self, name: &str) -> ModelError {

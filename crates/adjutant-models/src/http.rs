@@ -14,10 +14,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use reqwest::{
     Client, Response, StatusCode,
-    header::{HeaderMap, RETRY_AFTER},
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
 };
 
-use crate::wire::is_too_long;
+use crate::wire::{Dialect, Speaker, is_too_long};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -32,6 +32,16 @@ impl Key {
     /// Makes a key of what a variable holds.
     pub fn new(text: &str) -> Self {
         Self(text.trim().into())
+    }
+
+    fn header(&self, before: &str) -> Result<HeaderValue, ModelError> {
+        let value = HeaderValue::try_from(format!("{before}{}", self.0));
+        let mut value = value.map_err(|_| {
+            let why = "the key has characters that no key has; is it the right one?";
+            ModelError::new(Trouble::Unauthorized, why)
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
     }
 
     /// Takes the key out of a text that is to be shown.
@@ -63,25 +73,49 @@ impl Http {
         };
         client.as_ref().map_err(|why| ModelError::new(Trouble::Refused, why.clone()))
     }
+}
+
+/// Where requests go, and what goes with each of them.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    http: Arc<Http>,
+    url: String,
+    headers: HeaderMap,
+    key: Option<Key>,
+}
+
+impl Endpoint {
+    /// Makes the endpoint of a dialect's at a base address.
+    pub(crate) fn new(
+        http: Arc<Http>,
+        base_url: &str,
+        key: Option<Key>,
+        dialect: &dyn Dialect,
+        speaker: &Speaker,
+    ) -> Result<Self, ModelError> {
+        let url = format!("{}{}", base_url.trim_end_matches('/'), dialect.path(speaker));
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in dialect.headers() {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = &key {
+            let (name, before) = dialect.key_header();
+            headers.insert(name, key.header(before)?);
+        }
+        Ok(Self { http, url, headers, key })
+    }
 
     /// Posts JSON and returns the answer, once it has begun well.
-    pub(crate) async fn post(
-        &self,
-        url: &str,
-        key: Option<&Key>,
-        body: Pieces,
-    ) -> Result<Response, ModelError> {
-        let mut request = self.client(url)?.post(url);
-        request = request.header("content-type", "application/json");
-        if let Some(key) = key {
-            request = request.bearer_auth(&key.0);
-        }
+    pub(crate) async fn post(&self, body: Pieces) -> Result<Response, ModelError> {
+        let Self { http, url, headers, key } = self;
+        let request = http.client(url)?.post(url).headers(headers.clone());
         let sent = request.body(reqwest::Body::wrap(body)).send().await;
         let response = sent.map_err(|error| unreachable_server(url, &error))?;
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(refusal(response, key).await)
+        Err(refusal(response, key.as_ref()).await)
     }
 }
 

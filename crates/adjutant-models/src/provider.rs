@@ -1,4 +1,6 @@
-//! Who speaks Chat Completions, and where. A new server is a row here.
+//! Who has models, where, and what is spoken there. A new server is a row here.
+
+use crate::wire::{Dialect, chat::Chat};
 
 /// A provider of models.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +13,7 @@ pub struct Provider {
     pub base_variable: &'static str,
     /// The variable that has the key; a server on this machine needs none.
     pub key_variable: Option<&'static str>,
+    pub(crate) dialect: &'static dyn Dialect,
     pub(crate) quirks: Quirks,
 }
 
@@ -23,7 +26,7 @@ pub(crate) struct Quirks {
     pub(crate) reports_usage: bool,
 }
 
-const USUAL: Quirks = Quirks { max_tokens: "max_tokens", reports_usage: true };
+pub(crate) const USUAL: Quirks = Quirks { max_tokens: "max_tokens", reports_usage: true };
 
 /// Every provider there is.
 pub static PROVIDERS: [Provider; 12] = [
@@ -56,7 +59,7 @@ const fn remote(
     key_variable: &'static str,
 ) -> Provider {
     let key_variable = Some(key_variable);
-    Provider { name, base_url, base_variable, key_variable, quirks: USUAL }
+    Provider { name, base_url, base_variable, key_variable, dialect: &Chat, quirks: USUAL }
 }
 
 const fn local(
@@ -64,7 +67,7 @@ const fn local(
     base_url: &'static str,
     base_variable: &'static str,
 ) -> Provider {
-    Provider { name, base_url, base_variable, key_variable: None, quirks: USUAL }
+    Provider { name, base_url, base_variable, key_variable: None, dialect: &Chat, quirks: USUAL }
 }
 
 impl Provider {

@@ -1,17 +1,61 @@
 //! OpenAI's Chat Completions, which many servers speak. No bytes are moved here: a request
 //! becomes text, the data of events becomes deltas.
 
+use std::sync::Arc;
+
 use adjutant_core::{
     Delta, Image, Message, ModelError, Part, Request, StopReason, ToolCall, ToolChoice, ToolResult,
-    Trouble, Usage,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::provider::Quirks;
+use super::{Dialect, Read, Speaker, made_up_id, parse, put};
 
-/// Writes what comes before the messages.
-pub(crate) fn head(model: &str, request: &Request<'_>) -> Vec<u8> {
+/// Chat Completions.
+#[derive(Debug)]
+pub(crate) struct Chat;
+
+impl Dialect for Chat {
+    fn path(&self, _: &Speaker) -> String {
+        "/chat/completions".to_owned()
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
+    fn head(&self, speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
+        head(&speaker.model, request)
+    }
+
+    fn message(
+        &self,
+        _: &Speaker,
+        before: &[Arc<Message>],
+        message: &Message,
+        bytes: &mut Vec<u8>,
+    ) {
+        if !before.is_empty() {
+            bytes.push(b',');
+        }
+        match message {
+            Message::User { parts, .. } => put(bytes, &user(parts)),
+            Message::Assistant { parts } => put(bytes, &Assistant::of(parts)),
+            Message::Tools { results } => tools(bytes, results),
+        }
+    }
+
+    fn tail(&self, speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
+        tail(speaker, request)
+    }
+
+    fn reader(&self, _: &Speaker, messages: usize) -> Box<dyn Read> {
+        Box::new(Reader { messages, ..Reader::default() })
+    }
+}
+
+fn head(model: &str, request: &Request<'_>) -> Vec<u8> {
     let tools: Vec<_> = request
         .tools
         .iter()
@@ -32,14 +76,14 @@ pub(crate) fn head(model: &str, request: &Request<'_>) -> Vec<u8> {
     head.pop();
     head.extend_from_slice(br#","messages":["#);
     if !request.system.is_empty() {
-        let system = json!({ "role": "system", "content": request.system });
-        head.extend_from_slice(system.to_string().as_bytes());
+        put(&mut head, &json!({ "role": "system", "content": request.system }));
+        head.push(b',');
     }
     head
 }
 
-/// Writes what comes after the messages.
-pub(crate) fn tail(request: &Request<'_>, quirks: &Quirks) -> Vec<u8> {
+fn tail(speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
+    let Speaker { quirks, effort, .. } = speaker;
     let mut tail = json!({});
     tail[quirks.max_tokens] = request.max_output.into();
     if quirks.reports_usage {
@@ -48,26 +92,12 @@ pub(crate) fn tail(request: &Request<'_>, quirks: &Quirks) -> Vec<u8> {
     if request.choice == ToolChoice::None && !request.tools.is_empty() {
         tail["tool_choice"] = "none".into();
     }
-    let mut bytes = b"]".to_vec();
-    let tail = tail.to_string();
-    bytes.push(b',');
-    bytes.extend_from_slice(&tail.as_bytes()[1..]);
-    bytes
-}
-
-/// Writes a message, with a comma before it.
-pub(crate) fn message(message: &Message, bytes: &mut Vec<u8>) {
-    match message {
-        Message::User { parts, .. } => push(bytes, &user(parts)),
-        Message::Assistant { parts } => push(bytes, &Assistant::of(parts)),
-        Message::Tools { results } => tools(bytes, results),
+    if let Some(effort) = effort {
+        tail["reasoning_effort"] = effort.name().into();
     }
-}
-
-fn push(bytes: &mut Vec<u8>, message: &impl Serialize) {
-    bytes.push(b',');
-    // Plain data into memory: neither can fail.
-    let _ = serde_json::to_writer(bytes, message);
+    let mut bytes = b"],".to_vec();
+    bytes.extend_from_slice(&tail.to_string().as_bytes()[1..]);
+    bytes
 }
 
 fn user(parts: &[Part]) -> Value {
@@ -99,13 +129,17 @@ fn image(image: &Image) -> Value {
 
 /// Results are text and stand together; what they show follows as words of the user's.
 fn tools(bytes: &mut Vec<u8>, results: &[ToolResult]) {
-    for ToolResult { call, text, failed, .. } in results {
+    for (place, ToolResult { call, text, failed, .. }) in results.iter().enumerate() {
+        if place > 0 {
+            bytes.push(b',');
+        }
         let content = if *failed { format!("Error: {text}") } else { text.clone() };
-        push(bytes, &json!({ "role": "tool", "tool_call_id": call, "content": content }));
+        put(bytes, &json!({ "role": "tool", "tool_call_id": call, "content": content }));
     }
     let images: Vec<_> = results.iter().flat_map(|result| &result.images).map(image).collect();
     if !images.is_empty() {
-        push(bytes, &json!({ "role": "user", "content": images }));
+        bytes.push(b',');
+        put(bytes, &json!({ "role": "user", "content": images }));
     }
 }
 
@@ -160,7 +194,9 @@ impl<'a> Call<'a> {
 
 /// Reads the data of events.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+struct Reader {
+    /// How long the conversation was that is answered.
+    messages: usize,
     text: String,
     reasoning: String,
     calls: Vec<Draft>,
@@ -260,9 +296,8 @@ impl From<Tokens> for Usage {
     }
 }
 
-impl Reader {
-    /// Reads the data of one event.
-    pub(crate) fn read(&mut self, data: &[u8], deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
+impl Read for Reader {
+    fn read(&mut self, data: &[u8], deltas: &mut Vec<Delta>) -> Result<(), ModelError> {
         if self.is_over || data.is_empty() {
             return Ok(());
         }
@@ -270,11 +305,7 @@ impl Reader {
             self.finish(deltas);
             return Ok(());
         }
-        let chunk: Chunk = serde_json::from_slice(data).map_err(|error| {
-            let beginning = String::from_utf8_lossy(&data[..data.len().min(80)]);
-            let message = format!("the server sent what is not an answer ({error}): {beginning}");
-            ModelError::new(Trouble::Broken, message)
-        })?;
+        let chunk: Chunk = parse(data)?;
         if let Some(error) = chunk.error {
             return Err(super::error_in_stream(&error));
         }
@@ -285,13 +316,15 @@ impl Reader {
         Ok(())
     }
 
-    /// The stream has ended. Some servers say no more than why they stopped.
-    pub(crate) fn end(&mut self, deltas: &mut Vec<Delta>) {
+    fn end(&mut self, deltas: &mut Vec<Delta>) {
+        // Some servers say no more than why they stopped.
         if self.stop.is_some() && !self.is_over {
             self.finish(deltas);
         }
     }
+}
 
+impl Reader {
     fn take(&mut self, choice: Choice, deltas: &mut Vec<Delta>) {
         let Fragment { content, reasoning, tool_calls } = choice.delta;
         if let Some(fragment) = reasoning.filter(|fragment| !fragment.is_empty()) {
@@ -352,7 +385,7 @@ impl Reader {
         let calls = std::mem::take(&mut self.calls);
         let has_calls = !calls.is_empty();
         for (place, draft) in calls.into_iter().enumerate() {
-            deltas.push(Delta::Part(Part::Call(draft.call(place))));
+            deltas.push(Delta::Part(Part::Call(draft.call(self.messages, place))));
         }
         let natural = if has_calls { StopReason::Calls } else { StopReason::Done };
         let stop = match self.stop {
@@ -364,24 +397,26 @@ impl Reader {
 }
 
 impl Draft {
-    fn call(self, place: usize) -> ToolCall {
+    fn call(self, messages: usize, place: usize) -> ToolCall {
         let Self { id, name, arguments, .. } = self;
         // A server that gives no id still wants one back.
-        let id = if id.is_empty() { format!("call_{place}") } else { id };
-        let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
+        let id = if id.is_empty() { made_up_id(messages, place) } else { id };
+        let arguments = super::arguments(arguments);
         ToolCall { id: id.into(), name, arguments, native: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use adjutant_core::{AgentPath, Effect, Origin, ToolSpec, WireLog};
+    use adjutant_core::{AgentPath, Effect, Origin, ToolSpec, Trouble, WireLog};
 
     use super::*;
+    use crate::provider::USUAL;
 
-    const USUAL: Quirks = Quirks { max_tokens: "max_tokens", reports_usage: true };
+    fn speaker() -> Speaker {
+        let (origin, model) = ("test/m".into(), "m".to_owned());
+        Speaker { origin, model, effort: None, quirks: USUAL }
+    }
 
     fn call(id: &str, arguments: Value) -> Part {
         let (id, name) = (id.into(), "read_file".to_owned());
@@ -425,15 +460,16 @@ mod tests {
         };
         let (agent, tools) = (AgentPath::root(), [Arc::new(tool)]);
         let tools = &tools[..];
+        let (turn, schema, max_output) = (1, None, 99);
         let request =
-            Request { agent: &agent, turn: 1, system, messages, tools, choice, max_output: 99 };
-        let mut wire = WireLog::default();
-        wire.extend(&"chat".into(), messages, message);
+            Request { agent: &agent, turn, system, messages, tools, choice, schema, max_output };
+        let (mut wire, speaker) = (WireLog::default(), speaker());
+        wire.extend(&"chat".into(), messages, |before, message, bytes| {
+            Chat.message(&speaker, before, message, bytes);
+        });
         let messages = wire.chunks().concat();
-        let head = head("m", &request);
-        let skip = usize::from(head.ends_with(b"["));
-        let body = [&head, &messages[skip..], &tail(&request, &USUAL)].concat();
-        serde_json::from_slice(&body).unwrap()
+        let body = [Chat.head(&speaker, &request), messages, Chat.tail(&speaker, &request)];
+        serde_json::from_slice(&body.concat()).unwrap()
     }
 
     #[test]

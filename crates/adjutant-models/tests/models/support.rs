@@ -68,6 +68,7 @@ impl Asking {
             messages: &self.messages,
             tools: &self.tools,
             choice: self.choice,
+            schema: None,
             max_output: 1000,
         };
         model.stream(request, &mut WireLog::default())

@@ -1,4 +1,4 @@
-//! A model behind a server that speaks Chat Completions.
+//! A model behind a server.
 
 use std::{
     collections::VecDeque,
@@ -14,24 +14,17 @@ use futures_util::{
 use reqwest::Response;
 
 use crate::{
-    http::{Http, Key, Pieces},
-    provider::Provider,
+    http::{Endpoint, Pieces},
     sse::{Decoder, TooLong},
-    wire::chat,
+    wire::{Dialect, Read, Speaker},
 };
 
-/// What is asked for in one answer, and how long a conversation may be, where nobody says.
-const MAX_OUTPUT: u64 = 8192;
-const WINDOW: u64 = 128_000;
-
-/// A model behind a server that speaks Chat Completions.
-pub struct Chat {
+/// A model behind a server, in whatever dialect the server speaks.
+pub struct Served {
     info: ModelInfo,
-    provider: &'static Provider,
-    model: String,
-    url: Arc<str>,
-    key: Option<Key>,
-    http: Arc<Http>,
+    dialect: &'static dyn Dialect,
+    speaker: Speaker,
+    endpoint: Arc<Endpoint>,
     head: Mutex<Option<Head>>,
 }
 
@@ -43,25 +36,14 @@ struct Head {
     bytes: Bytes,
 }
 
-impl Chat {
-    /// Makes a model of a provider's at an address.
-    pub fn new(
-        provider: &'static Provider,
-        model: &str,
-        base_url: &str,
-        key: Option<Key>,
-        http: Arc<Http>,
+impl Served {
+    pub(crate) fn new(
+        info: ModelInfo,
+        dialect: &'static dyn Dialect,
+        speaker: Speaker,
+        endpoint: Endpoint,
     ) -> Self {
-        let info = ModelInfo {
-            name: format!("{}/{model}", provider.name).into(),
-            provider: provider.name.into(),
-            window: WINDOW,
-            max_output: MAX_OUTPUT,
-            price: None,
-        };
-        let url = format!("{}/chat/completions", base_url.trim_end_matches('/')).into();
-        let (model, head) = (model.to_owned(), Mutex::default());
-        Self { info, provider, model, url, key, http, head }
+        Self { info, dialect, speaker, endpoint: Arc::new(endpoint), head: Mutex::default() }
     }
 
     fn head(&self, request: &Request<'_>) -> Bytes {
@@ -74,28 +56,25 @@ impl Chat {
         {
             return head.bytes.clone();
         }
-        let bytes = Bytes::from(chat::head(&self.model, request));
+        let bytes = Bytes::from(self.dialect.head(&self.speaker, request));
         let (tools, system) = (request.tools.to_vec(), request.system.to_owned());
         *head = Some(Head { tools, system, bytes: bytes.clone() });
         bytes
     }
 
     fn body(&self, request: &Request<'_>, wire: &mut WireLog) -> Pieces {
-        wire.extend(&self.info.name, request.messages, chat::message);
-        let head = self.head(request);
-        // Every message has a comma before it; the very first needs none.
-        let skip = usize::from(head.ends_with(b"["));
-        let mut pieces = vec![head];
-        pieces.extend(wire.chunks().iter().cloned());
-        if let Some(first) = pieces.get_mut(1) {
-            *first = first.slice(skip..);
-        }
-        pieces.push(chat::tail(request, &self.provider.quirks).into());
+        let Self { dialect, speaker, .. } = self;
+        wire.extend(&self.info.name, request.messages, |before, message, bytes| {
+            dialect.message(speaker, before, message, bytes);
+        });
+        let mut pieces = vec![self.head(request)];
+        pieces.extend(wire.marked(&Bytes::from_static(dialect.mark())));
+        pieces.push(dialect.tail(speaker, request).into());
         Pieces::new(pieces)
     }
 }
 
-impl Model for Chat {
+impl Model for Served {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
@@ -106,10 +85,11 @@ impl Model for Chat {
         wire: &mut WireLog,
     ) -> BoxStream<'static, Result<Delta, ModelError>> {
         let body = self.body(&request, wire);
-        let (http, url, key) = (Arc::clone(&self.http), Arc::clone(&self.url), self.key.clone());
+        let reader = self.dialect.reader(&self.speaker, request.messages.len());
+        let endpoint = Arc::clone(&self.endpoint);
         let answer = async move {
-            match http.post(&url, key.as_ref(), body).await {
-                Ok(response) => Answer::new(response).deltas().boxed(),
+            match endpoint.post(body).await {
+                Ok(response) => Answer::new(response, reader).deltas().boxed(),
                 Err(error) => stream::iter([Err(error)]).boxed(),
             }
         };
@@ -121,7 +101,7 @@ impl Model for Chat {
 struct Answer {
     response: Response,
     decoder: Decoder,
-    reader: chat::Reader,
+    reader: Box<dyn Read>,
     ready: VecDeque<Delta>,
     is_over: bool,
 }
@@ -133,8 +113,8 @@ impl From<TooLong> for ModelError {
 }
 
 impl Answer {
-    fn new(response: Response) -> Self {
-        let (decoder, reader) = (Decoder::default(), chat::Reader::default());
+    fn new(response: Response, reader: Box<dyn Read>) -> Self {
+        let decoder = Decoder::default();
         Self { response, decoder, reader, ready: VecDeque::new(), is_over: false }
     }
 
