@@ -104,6 +104,7 @@ fn started() -> EventKind {
         context: Context::Fork,
         model: Some(AWKWARD.to_owned()),
         instructions: Some(AWKWARD.to_owned()),
+        schema: Some(Arc::new(serde_json::json!({ AWKWARD: null }))),
         limits: Limits { authority, allowance },
         delivery: Delivery::Pushed,
     };

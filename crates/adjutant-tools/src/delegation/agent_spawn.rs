@@ -114,6 +114,7 @@ impl AgentSpawn {
             context: Context::Fresh,
             model: args.model,
             instructions: args.system_prompt,
+            schema: None,
             limits: Limits { authority, allowance },
             delivery: Delivery::Pushed,
         })

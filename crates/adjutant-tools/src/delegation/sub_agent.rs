@@ -44,6 +44,7 @@ impl SubAgent {
             context: Context::Fresh,
             model: args.model,
             instructions: args.system_prompt,
+            schema: None,
             limits: Limits { authority, allowance: self.allowance },
             delivery: Delivery::Awaited,
         })

@@ -115,6 +115,7 @@ async fn sub_agent_orders_what_its_arguments_say() {
         context: Context::Fresh,
         model: None,
         instructions: None,
+        schema: None,
         limits: limits(Access::Inherit, time),
         delivery: Delivery::Awaited,
     };
