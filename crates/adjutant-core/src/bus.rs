@@ -63,6 +63,15 @@ pub enum Sight {
     Missed(u64),
 }
 
+/// How much a watcher wants to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything, each fragment of what is being said too.
+    Fragments,
+    /// What is kept.
+    Kept,
+}
+
 /// What is seen of a session from some time on.
 pub struct Watch {
     /// The last kept event that was shown before.
@@ -87,8 +96,8 @@ pub trait Bus: Send + Sync {
     fn publish(&self, session: SessionId, event: Event);
 
     /// Watches a session from now on.
-    fn watch(&self, session: SessionId) -> Watch;
+    fn watch(&self, session: SessionId, detail: Detail) -> Watch;
 
-    /// Reports whether anyone watches. Fragments are not made for nobody.
-    fn is_watched(&self, session: SessionId) -> bool;
+    /// Reports whether anyone wants fragments. They are not made for nobody.
+    fn wants_fragments(&self, session: SessionId) -> bool;
 }

@@ -37,7 +37,7 @@ pub mod usage;
 pub mod wire;
 
 pub use allowance::{Allowance, Exhausted, Measure};
-pub use bus::{Address, Bus, Errand, Sight, Undelivered, Watch};
+pub use bus::{Address, Bus, Detail, Errand, Sight, Undelivered, Watch};
 pub use command::{Answer, Ask, Command, When};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status};
 pub use event::{Event, EventKind, Fragment, Millis, Seq};

@@ -15,6 +15,7 @@ mod habit;
 mod host;
 mod mailbox;
 mod notice;
+mod pace;
 pub mod reader;
 mod repair;
 mod retry;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentPath, Bus, Event, EventKind, Journal, JournalError, Seq, SessionId, Sight, Watch,
+    AgentPath, Event, EventKind, Journal, JournalError, Seq, SessionId, Sight, Watch,
 };
 use futures_util::{
     Stream, StreamExt as _,
@@ -39,13 +39,13 @@ pub struct Events(BoxStream<'static, Result<Seen, JournalError>>);
 impl Events {
     pub(crate) fn open(
         journal: Arc<dyn Journal>,
-        bus: &dyn Bus,
         session: SessionId,
         after: Seq,
+        // It began before the journal is read, so that nothing falls in between.
+        watch: Watch,
         lost: Lost,
     ) -> Self {
-        // Watching begins before the journal is read, so that nothing falls in between.
-        let Watch { after: ring_at, sights: ring } = bus.watch(session);
+        let Watch { after: ring_at, sights: ring } = watch;
         let page = VecDeque::new();
         let reader = Reader {
             journal,

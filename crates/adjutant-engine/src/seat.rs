@@ -81,7 +81,7 @@ impl Seat {
     /// Shows a fragment without keeping it, if anybody looks.
     pub(crate) fn show(&self, kind: impl FnOnce() -> EventKind) {
         let Shared { bus, id, .. } = &*self.shared;
-        if bus.is_watched(*id) {
+        if bus.wants_fragments(*id) {
             bus.publish(*id, self.entry.identity.event(kind()));
         }
     }

@@ -10,11 +10,11 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Allowance, Bus, Command, Errand, EventKind, Grant, History, Journal,
-    JournalError, Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
+    Address, AgentPath, Allowance, Bus, Command, Detail, Errand, EventKind, Grant, History,
+    Journal, JournalError, Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
     clock::Clock,
     delegate::{self, Birth, Places},
     desk::Desk,
+    pace::Pace,
     roster::{Entry, Roster},
     seat::Identity,
     toolset::ToolSet,
@@ -89,7 +90,7 @@ pub(crate) struct Shared {
     /// Places for running calls.
     pub(crate) ops: Arc<Semaphore>,
     /// Places for model calls, by provider.
-    providers: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
+    paces: Mutex<HashMap<Arc<str>, Arc<Pace>>>,
     pub(crate) unanswered: AtomicBool,
     /// What kept the root's end out of the journal.
     pub(crate) lost: watch::Sender<Option<JournalError>>,
@@ -115,15 +116,11 @@ impl Shared {
         self.journal.append(self.id, batch)
     }
 
-    /// Waits for a place among the calls to a provider.
-    pub(crate) async fn model_slot(&self, provider: &Arc<str>) -> Option<OwnedSemaphorePermit> {
-        let provider = {
-            let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
-            let entry = providers.entry(Arc::clone(provider));
-            Arc::clone(entry.or_insert_with(|| places(self.settings.max_model_calls)))
-        };
-        // The semaphore is never closed.
-        provider.acquire_owned().await.ok()
+    /// Returns how fast a provider may be asked.
+    pub(crate) fn pace(&self, provider: &Arc<str>) -> Arc<Pace> {
+        let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
+        let pace = paces.entry(Arc::clone(provider));
+        Arc::clone(pace.or_insert_with(|| Arc::new(Pace::new(self.settings.max_model_calls))))
     }
 
     pub(crate) fn is_unanswered(&self) -> bool {
@@ -155,7 +152,7 @@ impl Session {
             roster: Roster::default(),
             agents: places(settings.max_concurrent_agents),
             ops: places(settings.max_concurrent_ops),
-            providers: Mutex::default(),
+            paces: Mutex::default(),
             unanswered: AtomicBool::new(false),
             lost: watch::Sender::new(None),
             settings,
@@ -215,8 +212,14 @@ impl Session {
 
     /// Watches the whole tree: first what came after a position, then what comes.
     pub fn events(&self, after: Seq) -> Events {
+        self.events_in(Detail::Fragments, after)
+    }
+
+    /// Returns what happens after a position, in as much detail as is wanted.
+    pub fn events_in(&self, detail: Detail, after: Seq) -> Events {
         let Shared { journal, bus, id, lost, .. } = &*self.0;
-        Events::open(Arc::clone(journal), &**bus, *id, after, lost.subscribe())
+        let watch = bus.watch(*id, detail);
+        Events::open(Arc::clone(journal), *id, after, watch, lost.subscribe())
     }
 
     /// Waits until the root is gone. A session that has not begun has no end.

@@ -57,7 +57,12 @@ pub(crate) async fn take(seat: &Seat, mut ask: Ask<'_>) -> Result<Reply, Cut> {
         let mut events: Vec<_> = spent.into_iter().collect();
         let pause = match &error {
             Stop::Model(error) if error.is_passing() && attempt < retry.attempts => {
-                retry.pause(attempt, error)
+                let pause = retry.pause(attempt, error);
+                if error.trouble == Trouble::Busy {
+                    // The others would only be told the same.
+                    seat.shared.pace(&seat.model.info().provider).hold_back(pause);
+                }
+                pause
             }
             _ => {
                 let recorded = seat.record(events).await;
@@ -93,8 +98,8 @@ async fn attempt_once(seat: &Seat, ask: &mut Ask<'_>) -> Result<Reply, Failure> 
     let info = seat.model.info();
     // The slot comes first: whoever has money set aside then also has a slot, and
     // those who wait for the money are waiting for calls that do end.
-    let slot = seat.shared.model_slot(&info.provider);
-    let slot = ask.token.run_until_cancelled(slot).await;
+    let pace = seat.shared.pace(&info.provider);
+    let slot = ask.token.run_until_cancelled(pace.slot()).await;
     let Some(_slot) = slot else { return Err(Stop::CalledOff.into()) };
     let input = ask.gauge.estimate(seat, ask.history);
     let need = Need { input, output: info.max_output, price: info.price, turn: ask.turn };

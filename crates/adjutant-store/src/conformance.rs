@@ -34,7 +34,8 @@ pub async fn bus(make: impl Fn() -> Arc<dyn Bus>) {
     bus::who_sends_learns_what_became_of_it(&*make()).await;
     bus::who_listens_no_more_is_not_reached(&*make()).await;
     bus::a_watcher_sees_its_session_from_now_on(&*make()).await;
-    bus::nobody_watches_once_the_last_went(&*make());
+    bus::fragments_are_wanted_until_the_last_watcher_goes(&*make());
+    bus::who_wants_no_fragments_sees_none(&*make()).await;
     bus::a_fragment_has_the_position_before_it(&*make()).await;
     bus::a_stuck_watcher_learns_how_much_it_missed(&*make()).await;
 }

@@ -8,7 +8,8 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Bus, Command, Errand, Event, Seq, SessionId, Sight, Undelivered, Watch,
+    Address, AgentPath, Bus, Command, Detail, Errand, Event, Seq, SessionId, Sight, Undelivered,
+    Watch,
 };
 use futures_util::{
     future::{BoxFuture, Either, FutureExt, select},
@@ -36,9 +37,13 @@ pub struct LocalBus {
 struct Channel {
     last: Seq,
     // There only while someone watches: a ring takes its whole room at once.
-    ring: Option<broadcast::Sender<Arc<Event>>>,
+    fragments: Option<Ring>,
+    kept: Option<Ring>,
     listeners: Vec<Listener>,
 }
+
+/// The latest events, for those who want that much detail.
+type Ring = broadcast::Sender<Arc<Event>>;
 
 /// Someone who listens, until the other end of the queue is dropped.
 struct Listener {
@@ -95,10 +100,14 @@ impl Bus for LocalBus {
         self.with(session, |channel| channel.publish(event));
     }
 
-    fn watch(&self, session: SessionId) -> Watch {
+    fn watch(&self, session: SessionId, detail: Detail) -> Watch {
         let (after, events) = self.with(session, |channel| {
-            let ring = || broadcast::Sender::new(self.ring.get());
-            (channel.last, channel.ring.get_or_insert_with(ring).subscribe())
+            let ring = match detail {
+                Detail::Fragments => &mut channel.fragments,
+                Detail::Kept => &mut channel.kept,
+            };
+            let new = || Ring::new(self.ring.get());
+            (channel.last, ring.get_or_insert_with(new).subscribe())
         });
         let sights = stream::unfold(events, |mut events| async {
             let sight = match events.recv().await {
@@ -111,9 +120,9 @@ impl Bus for LocalBus {
         Watch { after, sights: sights.boxed() }
     }
 
-    fn is_watched(&self, session: SessionId) -> bool {
+    fn wants_fragments(&self, session: SessionId) -> bool {
         self.with(session, |channel| {
-            channel.ring.as_ref().is_some_and(|ring| ring.receiver_count() > 0)
+            channel.fragments.as_ref().is_some_and(|ring| ring.receiver_count() > 0)
         })
     }
 }
@@ -134,15 +143,18 @@ impl Channel {
     }
 
     fn publish(&mut self, mut event: Event) {
-        if event.kind.is_kept() {
-            self.last = event.seq;
+        let Self { last, fragments, kept, .. } = self;
+        let is_kept = event.kind.is_kept();
+        if is_kept {
+            *last = event.seq;
         } else {
-            event.seq = self.last;
+            event.seq = *last;
         }
-        let Some(ring) = &self.ring else { return };
-        let nobody_watches = ring.send(Arc::new(event)).is_err();
-        if nobody_watches {
-            self.ring = None;
+        let event = Arc::new(event);
+        let rings = [Some(fragments), is_kept.then_some(kept)];
+        for ring in rings.into_iter().flatten() {
+            // A ring that nobody watches any more is given up.
+            ring.take_if(|ring| ring.send(Arc::clone(&event)).is_err());
         }
     }
 }

@@ -5,11 +5,13 @@
 //! read   ───────────▶ queue ─▶ reader: select ─▶ decode ─▶ answer
 //! ```
 //!
-//! Each of the two is a thread with a connection of its own, so neither waits for the
-//! other and no task waits for the disk.
+//! No task waits for the disk or for another process: a thread does, and another one looks
+//! things up. What needs no waiting is written by whoever wants it written ([`Scribe`]).
 
 mod database;
+mod queue;
 mod reader;
+mod scribe;
 mod writer;
 
 use std::{
@@ -25,7 +27,8 @@ use tokio::sync::oneshot;
 use crate::{batch, worker::Worker};
 use database::Database;
 use reader::Question;
-use writer::Batch;
+use scribe::Scribe;
+use writer::{Batch, Open};
 
 /// What an acknowledged event outlives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub enum Durability {
 /// A journal in an SQLite file.
 pub struct SqliteJournal {
     path: Arc<PathBuf>,
-    writer: Worker<Batch>,
+    scribe: Arc<Scribe>,
     // Few look anything up.
     reader: LazyLock<Worker<Question>, Start>,
 }
@@ -48,33 +51,23 @@ pub struct SqliteJournal {
 type Start = Box<dyn FnOnce() -> Worker<Question> + Send + Sync>;
 
 impl SqliteJournal {
-    /// Makes a journal that writes to a file and publishes on a bus. The file is opened,
-    /// or made, when it is first needed; if that fails, each call says why.
+    /// Makes a journal in a file, which is opened, and made if need be, when something is
+    /// first written or looked up.
     pub fn new(path: impl Into<PathBuf>, durability: Durability, bus: Arc<dyn Bus>) -> Self {
         let path = Arc::new(path.into());
-        let open = {
+        let open: Open = {
             let path = Arc::clone(&path);
-            move || Database::open(&path, durability)
+            Arc::new(move || Database::open(&path, durability))
         };
-        let write = {
-            let open = open.clone();
-            move |batches: Receiver<Batch>| writer::run(open, &*bus, &batches)
-        };
-        let read = move |questions: Receiver<Question>| reader::run(open, &questions);
-        let reader =
-            LazyLock::new(Box::new(move || Worker::start("journal-reader", read)) as Start);
-        Self { path, writer: Worker::start("journal-writer", write), reader }
+        let scribe = Arc::new(Scribe::new(Arc::clone(&open), durability, bus));
+        let read = move |questions: Receiver<Question>| reader::run(&*open, &questions);
+        let start: Start = Box::new(move || Worker::start("journal-reader", read));
+        Self { path, scribe, reader: LazyLock::new(start) }
     }
 
-    /// Awaits what a thread replies.
-    fn hear<T: Send + 'static>(
-        &self,
-        reply: oneshot::Receiver<Result<T, JournalError>>,
-    ) -> BoxFuture<'static, Result<T, JournalError>> {
+    fn gone(&self) -> impl Fn() -> JournalError + use<> {
         let path = Arc::clone(&self.path);
-        let gone =
-            move || JournalError(format!("the thread that keeps `{}` is gone", path.display()));
-        reply.map(move |reply| reply.unwrap_or_else(|_| Err(gone()))).boxed()
+        move || JournalError(format!("the thread that keeps `{}` is gone", path.display()))
     }
 
     fn ask<T: Send + 'static>(
@@ -83,7 +76,8 @@ impl SqliteJournal {
     ) -> BoxFuture<'static, Result<T, JournalError>> {
         let (reply, answer) = oneshot::channel();
         self.reader.give(reader::question(look, reply));
-        self.hear(answer)
+        let gone = self.gone();
+        answer.map(move |answer| answer.unwrap_or_else(|_| Err(gone()))).boxed()
     }
 }
 
@@ -93,12 +87,13 @@ impl Journal for SqliteJournal {
         session: SessionId,
         batch: Vec<Event>,
     ) -> BoxFuture<'static, Result<Seq, JournalError>> {
-        let (reply, acknowledged) = oneshot::channel();
+        let (reply, written) = oneshot::channel();
         match batch::check(&batch).and_then(|()| Batch::encode(session, batch, reply)) {
-            Ok(batch) => self.writer.give(batch),
+            Ok(batch) => self.scribe.take(batch),
             Err(error) => return future::ready(Err(error)).boxed(),
         }
-        self.hear(acknowledged)
+        let (written, gone) = (Arc::clone(&self.scribe).see_to(written), self.gone());
+        written.map(move |written| written.unwrap_or_else(|| Err(gone()))).boxed()
     }
 
     fn read(

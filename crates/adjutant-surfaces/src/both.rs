@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use adjutant_core::{Millis, Tree};
+use adjutant_core::{Detail, Millis, Tree};
 use adjutant_engine::Seen;
 
 use crate::{Ended, View};
@@ -25,6 +25,13 @@ impl View for Both {
     fn pushed_down(&mut self) {
         self.0.pushed_down();
         self.1.pushed_down();
+    }
+
+    fn detail(&self) -> Detail {
+        match (self.0.detail(), self.1.detail()) {
+            (Detail::Kept, Detail::Kept) => Detail::Kept,
+            _ => Detail::Fragments,
+        }
     }
 
     fn breath(&self) -> Option<Duration> {

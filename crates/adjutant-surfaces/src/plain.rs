@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use adjutant_core::Tree;
+use adjutant_core::{Detail, Tree};
 use adjutant_engine::Seen;
 
 use crate::{Ended, Output, View, transcript};
@@ -26,6 +26,10 @@ impl View for Plain {
         let Some(line) = transcript::line(event) else { return Ok(()) };
         writeln!(self.log, "{line}")?;
         self.log.flush()
+    }
+
+    fn detail(&self) -> Detail {
+        Detail::Kept
     }
 
     fn end(&mut self, ended: &Ended) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use adjutant_core::Tree;
+use adjutant_core::{Detail, Tree};
 use adjutant_engine::Seen;
 
 use crate::{Ended, Output, View, view::NO_HURRY};
@@ -20,6 +20,10 @@ impl Quiet {
 impl View for Quiet {
     fn show(&mut self, _: &Tree, _: &Seen) -> io::Result<()> {
         Ok(())
+    }
+
+    fn detail(&self) -> Detail {
+        Detail::Kept
     }
 
     fn breath(&self) -> Option<Duration> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Ask, Cause, Clamp, Ending, Node, Receipt, SessionId, Tree, Usage,
+    AgentId, AgentPath, Ask, Cause, Clamp, Detail, Ending, Node, Receipt, SessionId, Tree, Usage,
 };
 use adjutant_engine::Seen;
 use serde::Serialize;
@@ -30,6 +30,10 @@ impl Json {
 impl View for Json {
     fn show(&mut self, _: &Tree, _: &Seen) -> io::Result<()> {
         Ok(())
+    }
+
+    fn detail(&self) -> Detail {
+        Detail::Kept
     }
 
     fn breath(&self) -> Option<Duration> {

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use adjutant_core::{JournalError, Millis, Outcome, Receipt, Tree, tree::Question};
+use adjutant_core::{Detail, JournalError, Millis, Outcome, Receipt, Tree, tree::Question};
 use adjutant_engine::Seen;
 
 /// How long a view can wait that only shows the end.
@@ -25,6 +25,11 @@ pub trait View: Send {
     /// Learns that a line was typed that nobody asked for. Its echo pushed the screen's
     /// cursor a row down.
     fn pushed_down(&mut self) {}
+
+    /// Returns how much the view wants to be shown.
+    fn detail(&self) -> Detail {
+        Detail::Fragments
+    }
 
     /// Returns how long the view can do without being shown anything. The end is shown at
     /// once all the same.

@@ -20,9 +20,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Finds the place that `given` means. It need not exist.
+    /// Finds the place that `given` means in a directory that is resolved already. It need
+    /// not exist.
     pub(crate) fn find(given: &str, workdir: &Path) -> Self {
-        Self { real: resolve(&workdir.join(given)), given: given.into() }
+        Self { real: resolve(workdir, Path::new(given)), given: given.into() }
     }
 
     /// Returns what reading it touches.
@@ -53,16 +54,16 @@ impl Place {
 
 /// Follows a path link by link, as the system would, and past the point where nothing
 /// exists any more. A dangling link leads to where its target would be made.
-fn resolve(path: &Path) -> PathBuf {
-    let mut real = PathBuf::new();
-    let mut ahead = parts(path);
+fn resolve(workdir: &Path, given: &Path) -> PathBuf {
+    let mut real = workdir.to_owned();
+    let mut ahead = parts(given);
     let mut links = 0;
     while let Some(part) = ahead.pop() {
         if part == ".." {
             real.pop();
             continue;
         }
-        // An absolute target starts with `/`, which replaces everything before it.
+        // An absolute path starts with `/`, which replaces everything before it.
         real.push(part);
         if links < MOST_LINKS
             && let Ok(target) = fs::read_link(&real)

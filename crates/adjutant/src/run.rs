@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal, Write},
     sync::Arc,
+    time::Duration,
 };
 
 use adjutant_core::{
@@ -34,6 +35,9 @@ use crate::{
     prompt::Stdin,
 };
 
+/// How long tasks that are left over may take to go.
+const LEAVING: Duration = Duration::from_millis(100);
+
 /// Runs a task to its end.
 pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, CliError> {
     let mut stdin = io::stdin();
@@ -42,10 +46,11 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
     // Agents have a thread of their own: a front end that cannot write does not hold them up.
     // A few more for files are enough; a hundred would only get in each other's way.
     let mut runtime = Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).max_blocking_threads(16).enable_all().build()?;
+    let runtime = runtime.worker_threads(1).max_blocking_threads(4).enable_all().build()?;
     let code = runtime.block_on(work(prepared));
-    // Whatever is left, such as a search through a huge directory, is not waited for.
-    runtime.shutdown_background();
+    // The journal is closed with the last task. Whatever else is left, such as a search
+    // through a huge directory, is not waited for.
+    runtime.shutdown_timeout(LEAVING);
     code
 }
 
@@ -65,11 +70,11 @@ async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
     };
     let person = Terminal::find()
         .map(|terminal| Person::attend(&session, terminal.keyboard, terminal.writer));
-    let events = session.events(0);
+    let mut view = view(&session, output, progress);
+    let events = session.events_in(view.detail(), 0);
     let begun = session.begin(root, prompt).await;
     begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
     heed_interrupts(session.clone())?;
-    let mut view = view(&session, output, progress);
     let error = match follow(&session, events, &mut *view, person).await {
         Ok(ended) => return Ok(conclude(&ended, &models, progress)),
         Err(error) => error,

@@ -1,16 +1,19 @@
 //! A model that fails is asked again, as long as that makes sense.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use adjutant_core::{
-    Cause, Delta, Ending, EventKind, ModelError, Part, StopReason, ToolCall, Trouble, Usage,
+    Cause, Delta, Effect, Ending, EventKind, ModelError, Part, StopReason, ToolCall, Trouble, Usage,
 };
 use adjutant_models::script::Script;
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{Plan, Reply, Talks, Tree, call, sub};
+use crate::support::{Does, Plan, Reply, Talks, Tree, call, has_result, is_finished, sub};
 
 fn busy(after: Option<Duration>) -> Reply {
     let error = ModelError::new(Trouble::Busy, "too many requests");
@@ -33,6 +36,44 @@ async fn a_busy_provider_is_given_the_time_it_asks_for() {
         retries.collect::<Vec<_>>(),
         [(2, "the model failed: too many requests".to_owned())]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_agent_is_told_slows_all_that_ask_the_same_provider() {
+    let pause = Duration::from_secs(42);
+    let elsewhere = call("c3", "sub_agent", json!({ "prompt": "abroad", "model": "made/up" }));
+    let script = Script::new()
+        .on(
+            "root",
+            [
+                Reply::calls([sub("c1", "first"), sub("c2", "second"), elsewhere]),
+                Reply::text("done"),
+            ],
+        )
+        .on_task("first", [busy(Some(pause)), Reply::text("at last")])
+        .on_task("second", [Reply::calls([call("w", "works", json!({}))]), Reply::text("second")]);
+    let start = Instant::now();
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&times);
+    let works = Does::new("works", Effect::Read, move |_| {
+        let kept = Arc::clone(&kept);
+        Box::pin(async move {
+            kept.lock().unwrap().push(start.elapsed());
+            Ok(String::new())
+        })
+    });
+    let abroad = Talks::new(|_| {
+        let said = Delta::Part(Part::text("abroad"));
+        stream::iter([said, Delta::Stop(StopReason::Done)].map(Ok)).boxed()
+    });
+    let mut tree = Plan::new(script).tool(works).model("made/up", abroad).begin("go").await;
+    assert_eq!(tree.end().await.text, "done");
+    let times = times.lock().unwrap().clone();
+    assert!(times[0] >= pause && times[0] < 2 * pause, "{times:?}");
+    let ended = |at| tree.position(at, is_finished);
+    assert!(ended("root.sub-3") < tree.position("root.sub-2", has_result("w")));
+    let retries = tree.at("root.sub-2").filter(|kind| matches!(kind, EventKind::Retrying { .. }));
+    assert_eq!(retries.count(), 0);
 }
 
 #[tokio::test(start_paused = true)]

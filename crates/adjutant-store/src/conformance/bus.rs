@@ -1,7 +1,8 @@
 //! The checks of buses.
 
 use adjutant_core::{
-    Address, AgentPath, Bus, Command, Errand, Event, EventKind, Fragment, Sight, Undelivered,
+    Address, AgentPath, Bus, Command, Detail, Errand, Event, EventKind, Fragment, Sight,
+    Undelivered,
 };
 use futures_util::{FutureExt, StreamExt, future::join, stream::BoxStream};
 
@@ -84,9 +85,9 @@ pub(super) async fn who_listens_no_more_is_not_reached(bus: &dyn Bus) {
 }
 
 pub(super) async fn a_watcher_sees_its_session_from_now_on(bus: &dyn Bus) {
-    let mut early = bus.watch(session(1)).sights;
+    let mut early = bus.watch(session(1), Detail::Fragments).sights;
     bus.publish(session(1), kept(1));
-    let late = bus.watch(session(1));
+    let late = bus.watch(session(1), Detail::Fragments);
     assert_eq!(late.after, 1);
     let mut late = late.sights;
     bus.publish(session(2), kept(7));
@@ -98,22 +99,37 @@ pub(super) async fn a_watcher_sees_its_session_from_now_on(bus: &dyn Bus) {
     assert_eq!(late.next().now_or_never(), None);
 }
 
-pub(super) fn nobody_watches_once_the_last_went(bus: &dyn Bus) {
-    assert!(!bus.is_watched(session(1)));
-    let (first, second) = (bus.watch(session(1)).sights, bus.watch(session(1)).sights);
-    assert!(bus.is_watched(session(1)));
-    assert!(!bus.is_watched(session(2)));
+pub(super) fn fragments_are_wanted_until_the_last_watcher_goes(bus: &dyn Bus) {
+    assert!(!bus.wants_fragments(session(1)));
+    let (first, second) = (
+        bus.watch(session(1), Detail::Fragments).sights,
+        bus.watch(session(1), Detail::Fragments).sights,
+    );
+    assert!(bus.wants_fragments(session(1)));
+    assert!(!bus.wants_fragments(session(2)));
     drop(first);
-    assert!(bus.is_watched(session(1)));
+    assert!(bus.wants_fragments(session(1)));
     drop(second);
-    assert!(!bus.is_watched(session(1)));
+    assert!(!bus.wants_fragments(session(1)));
+}
+
+pub(super) async fn who_wants_no_fragments_sees_none(bus: &dyn Bus) {
+    let mut sights = bus.watch(session(1), Detail::Kept).sights;
+    assert!(!bus.wants_fragments(session(1)));
+    bus.publish(session(1), kept(1));
+    bus.publish(session(1), fragment("a"));
+    bus.publish(session(1), kept(2));
+    for seq in [1, 2] {
+        assert_eq!(sights.next().await, Some(Sight::Event(kept(seq).into())));
+    }
+    assert_eq!(sights.next().now_or_never(), None);
 }
 
 pub(super) async fn a_fragment_has_the_position_before_it(bus: &dyn Bus) {
     // The last position is known to those who come later, too.
     bus.publish(session(1), kept(5));
     bus.publish(session(2), kept(9));
-    let mut sights = bus.watch(session(1)).sights;
+    let mut sights = bus.watch(session(1), Detail::Fragments).sights;
     bus.publish(session(1), fragment("a"));
     bus.publish(session(1), kept(6));
     bus.publish(session(1), fragment("b"));
@@ -126,7 +142,7 @@ pub(super) async fn a_fragment_has_the_position_before_it(bus: &dyn Bus) {
 pub(super) async fn a_stuck_watcher_learns_how_much_it_missed(bus: &dyn Bus) {
     // More than any ring should hold.
     const EVENTS: u64 = 20_000;
-    let mut stuck = bus.watch(session(1)).sights;
+    let mut stuck = bus.watch(session(1), Detail::Fragments).sights;
     (1..=EVENTS).for_each(|seq| bus.publish(session(1), kept(seq)));
     let Some(Sight::Missed(missed)) = stuck.next().await else {
         panic!("all {EVENTS} events were held for a watcher that did not look");

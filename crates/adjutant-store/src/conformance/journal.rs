@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, thread};
 
-use adjutant_core::{Bus, Event, EventKind, Fragment, Journal, SessionEntry, SessionId, Sight};
+use adjutant_core::{
+    Bus, Detail, Event, EventKind, Fragment, Journal, SessionEntry, SessionId, Sight,
+};
 use futures_util::{FutureExt, StreamExt, future};
 
 use super::sample::{self, name_of, named, session};
@@ -43,7 +45,7 @@ pub(super) async fn concurrent_batches_stay_whole(journal: &dyn Journal) {
 }
 
 pub(super) async fn what_is_acknowledged_was_shown(journal: &dyn Journal, bus: &dyn Bus) {
-    let mut sights = bus.watch(session(1)).sights;
+    let mut sights = bus.watch(session(1), Detail::Fragments).sights;
     for round in 1..=3 {
         let batch = vec![named("first"), named("second")];
         assert_eq!(journal.append(session(1), batch).await, Ok(round * 2));
@@ -121,7 +123,7 @@ pub(super) async fn what_cannot_be_kept_is_refused(journal: &dyn Journal) {
 
 pub(super) async fn every_kind_comes_back_as_it_went(journal: &dyn Journal, bus: &dyn Bus) {
     let batch: Vec<_> = sample::kept_kinds().map(sample::awkward).collect();
-    let mut sights = bus.watch(session(1)).sights;
+    let mut sights = bus.watch(session(1), Detail::Fragments).sights;
     let last = journal.append(session(1), batch.clone()).await;
     assert_eq!(last, Ok(batch.len() as u64));
     let events = all(journal, session(1)).await;

@@ -13,17 +13,14 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use super::Durability;
 
 /// How long another process may hold the file before we give up.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long to wait between two tries, where SQLite does not do it for us.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// After how many pages the log is copied into the file.
-const CHECKPOINT: i64 = 4000;
-
 /// What made each version of the tables from the one before. Only ever added to.
-const MIGRATIONS: &[&str] = &["
-    create table session (
+const MIGRATIONS: &[&str] = &[
+    "create table session (
         key integer primary key,
         id blob not null unique,
         at integer not null
@@ -33,8 +30,29 @@ const MIGRATIONS: &[&str] = &["
         seq integer not null,
         body text not null,
         primary key (session, seq)
-    ) strict, without rowid;
-"];
+    ) strict, without rowid;",
+    "alter table event rename to former;
+    create table event (
+        id integer primary key,
+        body text not null
+    ) strict;
+    insert into event select (session << 40) + seq, body from former;
+    drop table former;",
+];
+
+/// How many of the bits of an event's id are its position; the others are its session's
+/// key. One number as the key keeps a session's events together without an index.
+const POSITION: u32 = 40;
+
+/// Returns the id of an event.
+pub(super) const fn place(session: i64, position: i64) -> i64 {
+    (session << POSITION) + position
+}
+
+/// Returns the position that is in an event's id.
+pub(super) const fn position(id: i64) -> i64 {
+    id & ((1 << POSITION) - 1)
+}
 
 /// A file of events, open.
 pub(super) struct Database {
@@ -84,8 +102,6 @@ fn open(path: &Path, durability: Durability) -> Result<Connection, Unopened> {
         Durability::Power => "full",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    // Pages that change often are copied back less often.
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT)?;
     Ok(connection)
 }
 
@@ -105,7 +121,7 @@ fn use_log(connection: &Connection) -> Result<(), Unopened> {
     }
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 

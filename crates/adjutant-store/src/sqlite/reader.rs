@@ -3,19 +3,17 @@
 use std::sync::{Arc, mpsc::Receiver};
 
 use adjutant_core::{Event, JournalError, Seq, SessionEntry, SessionId};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::database::Database;
+use super::database::{Database, place, position};
 
-const PAGE: &str = "select seq, body from event
-    where session = (select key from session where id = ?1) and seq > ?2
-    order by seq limit ?3";
-// Positions have no gaps, so the last one is the count.
-const SESSIONS: &str = "select id, at, (select max(seq) from event where session = key)
-    from session order by at desc, id desc";
+const FIND: &str = "select key from session where id = ?1";
+const PAGE: &str = "select id, body from event where id > ?1 and id < ?2 order by id limit ?3";
+const SESSIONS: &str = "select id, at, key from session order by at desc, id desc";
+const LAST: &str = "select max(id) from event where id < ?1";
 
 /// Something to look up, and the way to answer.
 pub(super) type Question = Box<dyn FnOnce(&Result<Database, JournalError>) + Send>;
@@ -54,30 +52,35 @@ pub(super) fn page(
     limit: usize,
 ) -> rusqlite::Result<Vec<Arc<Event>>> {
     let id = Uuid::from(session).into_bytes();
-    let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    connection.prepare_cached(PAGE)?.query_map(params![id, after, limit], event)?.collect()
+    let key = connection.prepare_cached(FIND)?.query_row([id], |row| row.get(0)).optional()?;
+    let Some(key) = key else { return Ok(Vec::new()) };
+    let (end, limit) = (place(key + 1, 0), i64::try_from(limit).unwrap_or(i64::MAX));
+    let after = i64::try_from(after).unwrap_or(i64::MAX).min(end - place(key, 1));
+    let page = params![place(key, after), end, limit];
+    connection.prepare_cached(PAGE)?.query_map(page, event)?.collect()
 }
 
 /// Returns all sessions, the newest first.
 pub(super) fn sessions(connection: &Connection) -> rusqlite::Result<Vec<SessionEntry>> {
+    let mut last = connection.prepare_cached(LAST)?;
+    let entry = |row: &Row<'_>| {
+        let id = SessionId::from(Uuid::from_bytes(row.get(0)?));
+        let (at, key): (i64, i64) = (row.get(1)?, row.get(2)?);
+        // Positions have no gaps, so the last one is the count.
+        let last: i64 = last.query_row([place(key + 1, 0)], |row| row.get(0))?;
+        Ok(SessionEntry { id, at: at.unsigned_abs(), events: position(last).unsigned_abs() })
+    };
     connection.prepare_cached(SESSIONS)?.query_map([], entry)?.collect()
 }
 
 fn event(row: &Row<'_>) -> rusqlite::Result<Arc<Event>> {
-    let seq: i64 = row.get(0)?;
+    let seq = position(row.get(0)?);
     let mut body = serde_json::Deserializer::from_slice(row.get_ref(1)?.as_bytes()?);
     // What was deep enough to be written must be readable again.
     body.disable_recursion_limit();
     let mut event = Event::deserialize(&mut body).map_err(|error| unreadable(seq, &error))?;
     event.seq = seq.unsigned_abs();
     Ok(Arc::new(event))
-}
-
-fn entry(row: &Row<'_>) -> rusqlite::Result<SessionEntry> {
-    let id = SessionId::from(Uuid::from_bytes(row.get(0)?));
-    let (at, events): (i64, i64) = (row.get(1)?, row.get(2)?);
-    Ok(SessionEntry { id, at: at.unsigned_abs(), events: events.unsigned_abs() })
 }
 
 fn unreadable(seq: i64, error: &serde_json::Error) -> rusqlite::Error {

@@ -1,40 +1,49 @@
-//! The one who numbers, commits, publishes and acknowledges.
+//! The one who numbers, commits and publishes.
 
-use std::{collections::HashMap, path::Path, sync::mpsc::Receiver};
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use adjutant_core::{Bus, Event, JournalError, Millis, Seq, SessionId};
 use rusqlite::{
-    ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
+    Connection, ErrorCode, OptionalExtension, params,
     types::{ToSqlOutput, ValueRef},
 };
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::database::Database;
+use super::database::{Database, PATIENCE, is_busy, place};
 #[cfg(debug_assertions)]
 use crate::failpoint::{Failpoint, Place};
 
-/// How many events are committed together at most, give or take a batch.
-const GROUP: usize = 1024;
+/// How many pages of the write-ahead log are copied back at one time. Pages that change
+/// often are copied back less often.
+const CHECKPOINT: i32 = 4000;
 
-const FIND: &str = "select key, (select coalesce(max(seq), 0) from event where session = key)
-    from session where id = ?1";
+const FIND: &str = "select key from session where id = ?1";
+const LAST: &str = "select coalesce(max(id), ?1) - ?1 from event where id between ?1 and ?2";
 const ADMIT: &str = "insert into session (id, at) values (?1, ?2)";
-const KEEP: &str = "insert into event (session, seq, body) values (?1, ?2, ?3)";
+const KEEP: &str = "insert into event (id, body) values (?1, ?2)";
 
 /// Events to be kept together.
 pub(super) struct Batch {
     session: SessionId,
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
     // The events as JSON, one after the other, and where each ends.
     bodies: Vec<u8>,
     ends: Vec<usize>,
-    last: Seq,
-    reply: oneshot::Sender<Result<Seq, JournalError>>,
+    pub(super) last: Seq,
+    pub(super) reply: oneshot::Sender<Result<Seq, JournalError>>,
 }
 
 impl Batch {
-    /// Encodes events, on the thread of whoever appends: the writer has enough to do.
+    /// Encodes events.
     pub(super) fn encode(
         session: SessionId,
         mut events: Vec<Event>,
@@ -60,62 +69,109 @@ struct Tail {
     last: i64,
 }
 
-/// Works until nobody can give it anything any more.
-pub(super) fn run(
-    open: impl Fn() -> Result<Database, JournalError>,
-    bus: &dyn Bus,
-    batches: &Receiver<Batch>,
-) {
+/// How long a writer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Not longer than it takes to write.
+    None,
+    /// As long as the disk and other processes want.
+    Some,
+}
+
+/// Why a group was not written.
+pub(super) enum Failure {
+    /// It has to wait, for which there was no patience.
+    Busy,
+    Broken(JournalError),
+}
+
+/// Writes groups of batches.
+pub(super) struct Writer {
+    open: Open,
+    bus: Arc<dyn Bus>,
     // Opened for the first batch, so that a journal nobody writes to leaves no file.
-    let mut writer = None;
-    let mut group = Vec::new();
-    while gather(batches, &mut group) {
-        let written = match writer.get_or_insert_with(|| open().and_then(Writer::new)) {
-            Ok(writer) => writer.write(bus, &mut group),
-            Err(error) => Err(error.clone()),
-        };
-        for batch in group.drain(..) {
-            drop(batch.reply.send(written.clone().map(|()| batch.last)));
+    file: Option<Result<File, JournalError>>,
+}
+
+pub(super) type Open = Arc<dyn Fn() -> Result<Database, JournalError> + Send + Sync>;
+
+impl Writer {
+    pub(super) fn new(open: Open, bus: Arc<dyn Bus>) -> Self {
+        Self { open, bus, file: None }
+    }
+
+    /// Writes a group, all or nothing, and shows it.
+    pub(super) fn write(&mut self, group: &mut [Batch], patience: Patience) -> Result<(), Failure> {
+        let Self { open, bus, file } = self;
+        match file.get_or_insert_with(|| open().and_then(File::new)) {
+            Ok(file) => file.write(&**bus, group, patience),
+            Err(error) => Err(Failure::Broken(error.clone())),
+        }
+    }
+
+    /// Reports whether the write-ahead log has grown long.
+    pub(super) fn is_untidy(&self) -> bool {
+        matches!(&self.file, Some(Ok(file)) if file.log.load(Relaxed) >= CHECKPOINT)
+    }
+
+    /// Copies a long write-ahead log back into the file, which waits for the disk.
+    pub(super) fn tidy(&mut self) {
+        if self.is_untidy()
+            && let Some(Ok(file)) = &self.file
+        {
+            file.log.store(0, Relaxed);
+            // If others are at it, the next one will do it.
+            let copied = file.database.connection.prepare_cached("pragma wal_checkpoint(passive)");
+            let _ = copied.and_then(|mut copy| copy.query_row([], |_| Ok(())));
         }
     }
 }
 
-/// Waits for a batch and takes those that came with it. Reports whether there was one.
-fn gather(batches: &Receiver<Batch>, group: &mut Vec<Batch>) -> bool {
-    let Ok(first) = batches.recv() else { return false };
-    let mut events = first.events.len();
-    group.push(first);
-    while events < GROUP {
-        let Ok(batch) = batches.try_recv() else { break };
-        events += batch.events.len();
-        group.push(batch);
-    }
-    true
-}
-
-struct Writer {
+/// The file, and what is known of it.
+struct File {
     database: Database,
     tails: HashMap<SessionId, Tail>,
     // The tails as they will be if the group that is being written is committed.
     moved: HashMap<SessionId, Tail>,
+    // How long the write-ahead log is, in pages.
+    log: Arc<AtomicI32>,
     #[cfg(debug_assertions)]
     failpoint: Failpoint,
 }
 
-impl Writer {
-    fn new(database: Database) -> Result<Self, JournalError> {
+impl File {
+    fn new(mut database: Database) -> Result<Self, JournalError> {
+        let log = Arc::new(AtomicI32::new(0));
+        let seen = Arc::clone(&log);
+        let hook = move |_: &mut rusqlite::hooks::Wal, pages| {
+            seen.store(pages, Relaxed);
+            Ok(())
+        };
+        let hooked = database.connection.wal_hook(Some(hook));
+        hooked.map_err(|error| JournalError(error.to_string()))?;
         Ok(Self {
             database,
             tails: HashMap::new(),
             moved: HashMap::new(),
+            log,
             #[cfg(debug_assertions)]
             failpoint: Failpoint::from_env().map_err(JournalError)?,
         })
     }
 
-    fn write(&mut self, bus: &dyn Bus, group: &mut [Batch]) -> Result<(), JournalError> {
+    fn write(
+        &mut self,
+        bus: &dyn Bus,
+        group: &mut [Batch],
+        patience: Patience,
+    ) -> Result<(), Failure> {
         self.moved.clear();
-        self.commit(group).map_err(|error| failure(&self.database.path, &error))?;
+        self.commit(group, patience).map_err(|error| match patience {
+            Patience::None if is_busy(&error) => Failure::Busy,
+            Patience::None | Patience::Some => {
+                Failure::Broken(explain(&self.database.path, &error))
+            }
+        })?;
         self.tails.extend(self.moved.drain());
         #[cfg(debug_assertions)]
         self.failpoint.reach(Place::AfterCommit);
@@ -127,47 +183,60 @@ impl Writer {
         Ok(())
     }
 
-    fn commit(&mut self, group: &mut [Batch]) -> rusqlite::Result<()> {
-        let connection = &mut self.database.connection;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for batch in group {
-            let known = self.moved.get(&batch.session).or_else(|| self.tails.get(&batch.session));
-            let mut tail = match known {
-                Some(tail) => *tail,
-                None => find(&transaction, batch.session, batch.events[0].at)?,
-            };
-            keep(&transaction, batch, &mut tail)?;
-            self.moved.insert(batch.session, tail);
+    fn commit(&mut self, group: &mut [Batch], patience: Patience) -> rusqlite::Result<()> {
+        let Self { database: Database { connection, .. }, tails, moved, .. } = self;
+        connection.busy_timeout(match patience {
+            Patience::None => Duration::ZERO,
+            Patience::Some => PATIENCE,
+        })?;
+        connection.prepare_cached("begin immediate")?.execute([])?;
+        let keep = || {
+            for batch in group {
+                let known = moved.get(&batch.session).or_else(|| tails.get(&batch.session));
+                let mut tail = match known {
+                    Some(tail) => *tail,
+                    None => find(connection, batch.session, batch.events[0].at)?,
+                };
+                keep(connection, batch, &mut tail)?;
+                moved.insert(batch.session, tail);
+            }
+            connection.prepare_cached("commit")?.execute([]).map(drop)
+        };
+        let kept = keep();
+        if kept.is_err() && !connection.is_autocommit() {
+            connection.prepare_cached("rollback")?.execute([])?;
         }
-        transaction.commit()
+        kept
     }
 }
 
-fn find(transaction: &Transaction<'_>, session: SessionId, at: Millis) -> rusqlite::Result<Tail> {
+fn find(connection: &Connection, session: SessionId, at: Millis) -> rusqlite::Result<Tail> {
     let id = Uuid::from(session).into_bytes();
-    let tail = |row: &rusqlite::Row<'_>| Ok(Tail { key: row.get(0)?, last: row.get(1)? });
-    if let Some(tail) = transaction.prepare_cached(FIND)?.query_row([id], tail).optional()? {
-        return Ok(tail);
+    let key = connection.prepare_cached(FIND)?.query_row([id], |row| row.get(0)).optional()?;
+    if let Some(key) = key {
+        let ends = [place(key, 0), place(key + 1, 0) - 1];
+        let last = connection.prepare_cached(LAST)?.query_row(ends, |row| row.get(0))?;
+        return Ok(Tail { key, last });
     }
-    transaction.execute(ADMIT, params![id, i64::try_from(at).unwrap_or(i64::MAX)])?;
-    Ok(Tail { key: transaction.last_insert_rowid(), last: 0 })
+    connection.execute(ADMIT, params![id, i64::try_from(at).unwrap_or(i64::MAX)])?;
+    Ok(Tail { key: connection.last_insert_rowid(), last: 0 })
 }
 
-fn keep(transaction: &Transaction<'_>, batch: &mut Batch, tail: &mut Tail) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached(KEEP)?;
+fn keep(connection: &Connection, batch: &mut Batch, tail: &mut Tail) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(KEEP)?;
     let mut start = 0;
     for (event, end) in batch.events.iter_mut().zip(&batch.ends) {
         tail.last += 1;
         event.seq = tail.last.unsigned_abs();
         let body = ToSqlOutput::Borrowed(ValueRef::Text(&batch.bodies[start..*end]));
-        insert.execute(params![tail.key, tail.last, body])?;
+        insert.execute(params![place(tail.key, tail.last), body])?;
         start = *end;
     }
     batch.last = tail.last.unsigned_abs();
     Ok(())
 }
 
-fn failure(path: &Path, error: &rusqlite::Error) -> JournalError {
+fn explain(path: &Path, error: &rusqlite::Error) -> JournalError {
     let path = path.display();
     // A position we were sure of is taken. Our idea of the tail stays as it was, so all
     // that comes later fails too, rather than being mixed with the other's.
@@ -197,14 +266,34 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal.db");
         let database = Database::open(&path, Durability::Process).unwrap();
-        let (mut writer, bus) = (Writer::new(database).unwrap(), LocalBus::default());
-        writer.write(&bus, &mut [batch(1)]).unwrap();
-        let taken = "insert into event (session, seq, body) values (1, 2, '')";
-        writer.database.connection.execute(taken, []).unwrap();
+        let (mut file, bus) = (File::new(database).ok().unwrap(), LocalBus::default());
+        let mut write = |group: &mut [Batch]| file.write(&bus, group, Patience::Some);
+        write(&mut [batch(1)]).ok().unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute(KEEP, params![place(1, 2), ""]).unwrap();
 
-        assert!(writer.write(&bus, &mut [batch(2), batch(1)]).is_err());
+        assert!(write(&mut [batch(2), batch(1)]).is_err());
         let mut second = [batch(2), batch(2)];
-        writer.write(&bus, &mut second).unwrap();
+        write(&mut second).ok().unwrap();
         assert_eq!(second.map(|batch| batch.last), [1, 2]);
+    }
+
+    #[test]
+    fn a_long_log_is_copied_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal.db");
+        let open: Open = {
+            let path = path.clone();
+            Arc::new(move || Database::open(&path, Durability::Process))
+        };
+        let mut writer = Writer::new(open, Arc::new(LocalBus::default()));
+        while !writer.is_untidy() {
+            let mut group: Vec<_> = (0..500).map(batch).collect();
+            writer.write(&mut group, Patience::None).ok().unwrap();
+        }
+        let before = std::fs::metadata(&path).unwrap().len();
+        writer.tidy();
+        assert!(!writer.is_untidy());
+        assert!(std::fs::metadata(&path).unwrap().len() > before);
     }
 }

@@ -8,7 +8,9 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Address, Bus, Command, Errand, Event, Journal, SessionId, Undelivered, Watch};
+use adjutant_core::{
+    Address, Bus, Command, Detail, Errand, Event, Journal, SessionId, Undelivered, Watch,
+};
 use adjutant_store::LocalBus;
 use futures_util::{future::BoxFuture, stream::BoxStream};
 use rusqlite::Connection;
@@ -40,12 +42,12 @@ impl Bus for Reporting {
         self.0.publish(session, event);
     }
 
-    fn watch(&self, session: SessionId) -> Watch {
-        self.0.watch(session)
+    fn watch(&self, session: SessionId, detail: Detail) -> Watch {
+        self.0.watch(session, detail)
     }
 
-    fn is_watched(&self, session: SessionId) -> bool {
-        self.0.is_watched(session)
+    fn wants_fragments(&self, session: SessionId) -> bool {
+        self.0.wants_fragments(session)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use adjutant_core::{Bus, Journal};
+use adjutant_core::{Bus, Detail, Journal};
 use adjutant_store::LocalBus;
 use futures_util::{FutureExt, StreamExt, future};
 use rusqlite::Connection;
@@ -27,6 +27,35 @@ async fn numbering_goes_on_where_it_ended() {
     let journal = open(&path);
     assert_eq!(journal.append(session(1), vec![rested()]).await, Ok(3));
     assert_eq!(positions(&journal, session(1)).await, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn a_file_of_an_older_version_goes_on_in_the_new_form() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("journal.db");
+    let journal = open(&path);
+    for number in [1, 2] {
+        assert_eq!(journal.append(session(number), vec![rested(), rested()]).await, Ok(2));
+    }
+    drop(journal);
+    let older = Connection::open(&path).unwrap();
+    older
+        .execute_batch(
+            "alter table event rename to newer;
+            create table event (session integer not null, seq integer not null,
+                body text not null, primary key (session, seq)) strict, without rowid;
+            insert into event select id >> 40, id & 0xFFFFFFFFFF, body from newer;
+            drop table newer;
+            pragma user_version = 1;",
+        )
+        .unwrap();
+    drop(older);
+    let journal = open(&path);
+    assert_eq!(journal.append(session(1), vec![rested()]).await, Ok(3));
+    assert_eq!(positions(&journal, session(1)).await, [1, 2, 3]);
+    assert_eq!(positions(&journal, session(2)).await, [1, 2]);
+    let entries = journal.sessions().await.unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.events).sum::<u64>(), 5);
 }
 
 #[tokio::test]
@@ -96,6 +125,25 @@ async fn batches_that_wait_are_committed_together() {
 }
 
 #[tokio::test]
+async fn another_process_that_writes_is_waited_for_where_it_holds_up_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("journal.db");
+    let journal = open(&path);
+    journal.append(session(1), vec![rested()]).await.unwrap();
+
+    let blocker = Connection::open(&path).unwrap();
+    blocker.execute_batch("begin immediate").unwrap();
+    let append = journal.append(session(1), vec![rested()]);
+    let others = async {
+        // The append has been tried by the time this task has its third turn.
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+        blocker.execute_batch("rollback").unwrap();
+    };
+    assert_eq!(future::join(append, others).await.0, Ok(2));
+}
+
+#[tokio::test]
 async fn of_two_writers_of_one_session_the_first_is_stopped() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("journal.db");
@@ -103,7 +151,7 @@ async fn of_two_writers_of_one_session_the_first_is_stopped() {
     let (first, second) = (open_on(&path, bus.clone()), open(&path));
     assert_eq!(first.append(session(1), vec![rested()]).await, Ok(1));
     assert_eq!(second.append(session(1), vec![rested()]).await, Ok(2));
-    let mut sights = bus.watch(session(1)).sights;
+    let mut sights = bus.watch(session(1), Detail::Kept).sights;
     for _ in 0..2 {
         let error = first.append(session(1), vec![rested()]).await.unwrap_err();
         assert!(error.0.contains("another process"), "{error}");

@@ -1,0 +1,79 @@
+//! Who writes what waits: whoever waits for it, or a thread.
+
+use std::{
+    future::poll_fn,
+    mem,
+    sync::{Arc, LazyLock, mpsc::Receiver},
+    task::Poll,
+};
+
+use adjutant_core::{Bus, JournalError, Seq};
+use tokio::sync::oneshot;
+
+use super::{
+    Durability,
+    queue::{Progress, Queue},
+    writer::{Batch, Open, Writer},
+};
+use crate::worker::Worker;
+
+/// A queue of batches that is written by whoever waits for one of them: that takes a
+/// fraction of what it would take to wake a thread for it. A thread does it where the disk
+/// or another process has to be waited for. Dropping it writes what is left.
+pub(super) struct Scribe {
+    queue: Arc<Queue>,
+    durability: Durability,
+    thread: LazyLock<Worker<Wait>, Start>,
+}
+
+/// Something in the queue has to be waited for.
+struct Wait;
+
+type Start = Box<dyn FnOnce() -> Worker<Wait> + Send + Sync>;
+
+impl Scribe {
+    pub(super) fn new(open: Open, durability: Durability, bus: Arc<dyn Bus>) -> Self {
+        let queue = Arc::new(Queue::new(Writer::new(open, bus)));
+        let work = {
+            let queue = Arc::clone(&queue);
+            move |jobs: Receiver<Wait>| jobs.iter().for_each(|Wait| queue.write_patiently())
+        };
+        let start: Start = Box::new(move || Worker::start("journal-writer", work));
+        Self { queue, durability, thread: LazyLock::new(start) }
+    }
+
+    pub(super) fn take(&self, batch: Batch) {
+        self.queue.push(batch);
+    }
+
+    /// Sees to it that a batch is written.
+    pub(super) async fn see_to(
+        self: Arc<Self>,
+        mut written: oneshot::Receiver<Result<Seq, JournalError>>,
+    ) -> Option<Result<Seq, JournalError>> {
+        // Whoever else is ready to write comes first, so that one commit keeps it all.
+        let mut has_waited = false;
+        poll_fn(|context| {
+            if mem::replace(&mut has_waited, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        if let Ok(written) = written.try_recv() {
+            return Some(written);
+        }
+        match self.durability {
+            Durability::Process if self.queue.write() == Progress::Done => {}
+            Durability::Process | Durability::Power => self.thread.give(Wait),
+        }
+        written.await.ok()
+    }
+}
+
+impl Drop for Scribe {
+    fn drop(&mut self) {
+        self.queue.write_patiently();
+    }
+}
