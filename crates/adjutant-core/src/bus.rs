@@ -64,12 +64,12 @@ pub enum Sight {
 }
 
 /// How much a watcher wants to see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// Everything, each fragment of what is being said too.
-    Fragments,
     /// What is kept.
     Kept,
+    /// Everything, each fragment of what is being said too.
+    Fragments,
 }
 
 /// What is seen of a session from some time on.

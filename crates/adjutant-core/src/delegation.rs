@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, AgentPath, Ending, Exhausted, Order, Outcome, Receipt, When};
+use crate::{AgentId, AgentPath, AllowedModels, Ending, Exhausted, Order, Outcome, Receipt, When};
 
 /// How an agent stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +133,22 @@ pub enum Refusal {
     /// There is no such model.
     #[error("{0}")]
     NoModel(String),
+    /// The model is not on the list of those that may be named.
+    #[error(
+        "sub-agents may not run on `{name}`: choose one of {allowed}, or leave it out to use yours"
+    )]
+    ModelNotAllowed {
+        /// The name that was given.
+        name: String,
+        /// Those that may be named.
+        allowed: AllowedModels,
+    },
+    /// A provider was named, and no model.
+    #[error("say in `model` which model of `{0}` it is to be")]
+    WhichModel(String),
+    /// The schema cannot be used.
+    #[error("the output schema is no valid JSON Schema: {0}")]
+    BadSchema(String),
     /// There is no such tool.
     #[error("there is no tool named `{name}`; there are: {known}")]
     NoTool {

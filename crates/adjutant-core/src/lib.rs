@@ -11,10 +11,11 @@
 //! * What an agent may do and spend: [`grant`] (with [`mode`] and [`rule`]) and
 //!   [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
 //!   down.
-//! * One delegation: [`order`], and how it ended: [`outcome`].
+//! * One delegation: [`order`] (with [`allowlist`]), and how it ended: [`outcome`].
 //! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`bus`].
 
 pub mod allowance;
+pub mod allowlist;
 pub mod bus;
 pub mod command;
 pub mod delegation;
@@ -37,6 +38,7 @@ pub mod usage;
 pub mod wire;
 
 pub use allowance::{Allowance, Exhausted, Measure};
+pub use allowlist::{AllowedModel, AllowedModels, BadModelName};
 pub use bus::{Address, Bus, Detail, Errand, Sight, Undelivered, Watch};
 pub use command::{Answer, Ask, Command, When};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status};

@@ -18,7 +18,10 @@ pub struct Order {
     /// What the child knows besides.
     #[serde(default)]
     pub context: Context,
-    /// Another model than the parent's.
+    /// Another provider than the parent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Another model than the parent's: its full name, or its name at the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Another system prompt than the parent's.

@@ -34,6 +34,8 @@ pub enum Cause {
     Unattended,
     /// It did the same thing over and over.
     Stuck,
+    /// Its answer does not fit the schema it was given.
+    Misfit,
     /// Something in the runtime broke.
     Internal,
 }
@@ -43,7 +45,8 @@ pub enum Cause {
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// Its last words; what there was of them if it did not complete.
+    /// Its last words, or the JSON it was asked for; what there was of them if it did not
+    /// complete.
     pub text: String,
     /// Why it did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -273,8 +273,8 @@ impl Account {
         let kept = if whose == Whose::Own { Sum::default() } else { self.kept };
         let Self { allowance, spent, turns, calls, .. } = self;
         let (limit, gone) = match measure {
-            Measure::Tokens => (allowance.tokens, spent.tokens + kept.tokens),
-            Measure::Money => (allowance.micros, spent.micros + kept.micros),
+            Measure::Tokens => (allowance.tokens, spent.tokens.saturating_add(kept.tokens)),
+            Measure::Money => (allowance.micros, spent.micros.saturating_add(kept.micros)),
             Measure::Turns => (allowance.turns, *turns),
             Measure::Calls => (allowance.calls, *calls),
         };
@@ -291,14 +291,14 @@ impl Account {
         let least = SHORTEST_ANSWER.min(need.output);
         let mut output = need.output;
         if let Some(limit) = self.allowance.tokens {
-            let ever = limit.get().saturating_sub(self.spent.tokens + kept.tokens);
+            let ever = limit.get().saturating_sub(self.spent.tokens.saturating_add(kept.tokens));
             let fits = |free: u64| free.saturating_sub(need.input);
             let now = ever.saturating_sub(self.reserved.tokens);
             self.enough(Measure::Tokens, fits(ever), fits(now), least)?;
             output = output.min(fits(now));
         }
         if let (Some(limit), Some(price)) = (self.allowance.micros, need.price) {
-            let ever = limit.get().saturating_sub(self.spent.micros + kept.micros);
+            let ever = limit.get().saturating_sub(self.spent.micros.saturating_add(kept.micros));
             let input = price.cost(Usage { input: need.input, ..Usage::default() });
             let fits = |free: Micros| match free.checked_sub(input) {
                 Some(rest) => price.affordable_output(rest),

@@ -67,7 +67,8 @@ pub struct Price {
 impl Price {
     /// Returns what a call costs, rounded up.
     pub fn cost(self, usage: Usage) -> Micros {
-        let fresh = usage.input.saturating_sub(usage.cache_read + usage.cache_write);
+        let cached = usage.cache_read.saturating_add(usage.cache_write);
+        let fresh = usage.input.saturating_sub(cached);
         let each = [
             (fresh, self.input),
             (usage.cache_read, self.cache_read),

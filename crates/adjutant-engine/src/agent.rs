@@ -3,17 +3,19 @@
 //! ```text
 //!   task ──▶ hear ──▶ turn ──▶ act ──┬─ called tools ──▶ hear …
 //!                                    ├─ children at work, or mail ──▶ wait, hear …
+//!                                    ├─ not the JSON it owes ──▶ is told so, hear …
 //!                                    └─ nothing more ──▶ completed
 //!   a limit reached ──▶ one last turn without tools ──▶ budget_exceeded, timeout
 //! ```
 //!
 //! The root and every agent below it run this loop; there is no other.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use adjutant_core::{
     EventKind, History, Message, Origin, Outcome, Part, Receipt, StopReason, Turn,
 };
+use futures_util::{FutureExt as _, future::FusedFuture as _};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +40,8 @@ pub(crate) struct Agent {
     gauge: Gauge,
     habit: Habit,
     words: Words,
+    /// How often it was told to mend its answer.
+    repairs: u32,
     /// The turns it took, and what its calls were seen to do.
     pub(crate) receipt: Receipt,
 }
@@ -53,14 +57,15 @@ struct Words {
 impl Agent {
     pub(crate) fn new(seat: Arc<Seat>, history: History, stay: Stay) -> Self {
         let (gauge, habit, words) = (Gauge::default(), Habit::default(), Words::default());
-        Self { seat, history, stay, gauge, habit, words, receipt: Receipt::default() }
+        let receipt = Receipt::default();
+        Self { seat, history, stay, gauge, habit, words, repairs: 0, receipt }
     }
 
     /// Runs the agent until it has nothing more to do, or cannot go on.
     pub(crate) async fn run(&mut self, begun: Written) -> Outcome {
         let seat = Arc::clone(&self.seat);
         let end = {
-            let mut live = std::pin::pin!(self.live(begun));
+            let mut live = pin!(self.live(begun));
             tokio::select! {
                 biased;
                 end = &mut live => end,
@@ -122,15 +127,33 @@ impl Agent {
         let plans = Plans::make(&self.seat, &message, stop);
         self.words.say(message.text(), cut(stop));
         let intents: Vec<_> = plans.intents().collect();
-        self.push([spent], message, intents).await?;
+        let mut kept = self.note([spent], message, intents).fuse();
         if plans.is_empty() {
-            return Ok(false);
+            return Ok(kept.await.map(|_| false)?);
+        }
+        if plans.have_effects() {
+            (&mut kept).await?;
         }
         let exhausted = plans.exhausted.clone();
-        let results = plans.run(&self.seat, &self.history).await?;
+        let results = {
+            let mut results = pin!(plans.run(&self.seat, &self.history));
+            // What only looks, and does so at once, is kept together with what it saw.
+            tokio::select! {
+                biased;
+                results = &mut results => results?,
+                kept = &mut kept => {
+                    kept?;
+                    results.await?
+                }
+            }
+        };
         results.iter().flat_map(|result| &result.facts).for_each(|fact| self.receipt.note(fact));
         let repeats = self.habit.observe(self.history.messages().last(), &results);
-        self.push([], Message::Tools { results }, []).await?;
+        let seen = self.note([], Message::Tools { results }, []);
+        if !kept.is_terminated() {
+            kept.await?;
+        }
+        seen.await?;
         if let Some(exhausted) = exhausted {
             return Err(exhausted.into());
         }
@@ -165,6 +188,8 @@ impl Agent {
                     arrival = self.arrival() => arrival?,
                     () = seat.custody.stand_still(&seat.entry.clock) => {}
                 }
+            } else if self.owes_another().await? {
+                return Ok(true);
             } else if self.stay == Stay::UntilDone {
                 if self.mailbox().close_if_empty() {
                     return Ok(false);
@@ -178,6 +203,31 @@ impl Agent {
                 seat.entry.rest(false);
             }
         }
+    }
+
+    /// Looks at the answer, if there is a schema it has to fit. Says what is wrong with it,
+    /// and reports whether there was anything.
+    async fn owes_another(&mut self) -> Result<bool, Stop> {
+        let Some(answer) = &self.seat.answer else { return Ok(false) };
+        let Words { text, cut } = &mut self.words;
+        let mut why = match answer.read(text).await {
+            Ok(json) => {
+                *text = json;
+                self.repairs = 0;
+                return Ok(false);
+            }
+            Err(why) => why,
+        };
+        if let Some(cut) = cut {
+            why = format!("{why}; {cut}");
+        }
+        self.check()?;
+        if self.repairs == self.seat.shared.settings.schema_repairs {
+            return Err(Stop::Misfit(why));
+        }
+        self.repairs += 1;
+        self.tell(notice::misfit(&why)).await?;
+        Ok(true)
     }
 
     async fn arrival(&self) -> Result<(), Stop> {
@@ -211,14 +261,23 @@ impl Agent {
         {
             stop = Stop::CalledOff;
         }
-        stop.outcome(std::mem::take(&mut self.words.text))
+        let text = std::mem::take(&mut self.words.text);
+        match &self.seat.answer {
+            Some(answer) if stop.allows_last_words() => match answer.read(&text).await {
+                Ok(json) => stop.outcome(json),
+                Err(why) => {
+                    let reason = format!("{stop}; its last words do not fit the schema: {why}");
+                    Outcome { reason: Some(reason), ..stop.outcome(text) }
+                }
+            },
+            _ => stop.outcome(text),
+        }
     }
 
     /// Lets the model sum up, without tools, from what was kept back for it.
     async fn last_words(&mut self, stop: &Stop) -> Result<(), Stop> {
         self.hear(self.mailbox().take_urgent()).await?;
-        let origin = Origin::Runtime { ended: Vec::new() };
-        self.push([], Message::user(origin, notice::last_words(stop)), []).await?;
+        self.tell(notice::last_words(stop, self.seat.answer.as_ref())).await?;
         let clock = Arc::clone(&self.seat.entry.clock);
         let patience = match stop {
             Stop::OutOfTime => Some(clock.last_turn),
@@ -226,7 +285,7 @@ impl Agent {
         };
         let token = self.seat.entry.cancel.child_token();
         let reply = {
-            let mut ask = std::pin::pin!(self.ask(Turn::Last, &token));
+            let mut ask = pin!(self.ask(Turn::Last, &token));
             let up = async {
                 match patience {
                     Some(patience) => sleep(patience).await,
@@ -246,22 +305,30 @@ impl Agent {
         self.words.say(message.text(), None);
         let is_words = |part: &Part| !matches!(part, Part::Call(_));
         let parts = message.parts().iter().filter(|part| is_words(part)).cloned().collect();
-        self.push([spent], Message::Assistant { parts }, []).await
+        self.note([spent], Message::Assistant { parts }, []).await?;
+        Ok(())
     }
 
-    /// Adds a message, recorded together with what goes before and after it.
-    async fn push(
+    /// Adds a message of the runtime's.
+    async fn tell(&mut self, text: String) -> Result<(), Stop> {
+        let origin = Origin::Runtime { ended: Vec::new() };
+        self.note([], Message::user(origin, text), []).await?;
+        Ok(())
+    }
+
+    /// Adds a message, to be recorded together with what goes before and after it. It is
+    /// sent to nobody before that is done.
+    fn note(
         &mut self,
         before: impl IntoIterator<Item = EventKind>,
         message: Message,
         after: impl IntoIterator<Item = EventKind>,
-    ) -> Result<(), Stop> {
+    ) -> Written {
         let message = Arc::new(message);
         let said = EventKind::Said { message: Arc::clone(&message) };
         let events = before.into_iter().chain([said]).chain(after).collect();
-        self.seat.record(events).await?;
         self.history.push(message);
-        Ok(())
+        self.seat.shared.write(&self.seat.entry.identity, events)
     }
 
     fn mailbox(&self) -> &Mailbox {

@@ -16,6 +16,8 @@ use uuid::Uuid;
 use crate::{
     Stay,
     agent::Agent,
+    answer::Answer,
+    choice,
     clock::Clock,
     custody::Custody,
     dispatch::message_of,
@@ -116,12 +118,7 @@ fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
     let above = &host.seat;
     let shared = &above.shared;
     check(above, &order)?;
-    let model = match &order.model {
-        None => Arc::clone(&above.model),
-        Some(name) => {
-            shared.models.find(name).map_err(|error| Refusal::NoModel(error.to_string()))?
-        }
-    };
+    let model = choice::model(above, &order)?;
     let places = Places::take(above)?;
     let path = above.path().child(&order.name, above.family.next());
     let (grant, mut clamps) = above.grant.narrow(path.clone(), &order.limits.authority)?;
@@ -144,7 +141,10 @@ fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
         path,
         call: Some(host.call.clone()),
         model,
-        system: order.instructions.as_deref().map_or_else(|| above.system.clone(), Arc::from),
+        instructions: match &order.instructions {
+            Some(instructions) => instructions.as_str().into(),
+            None => Arc::clone(&above.instructions),
+        },
         tools,
         grant,
         purse,
@@ -232,7 +232,7 @@ pub(crate) struct Birth {
     pub(crate) path: AgentPath,
     pub(crate) call: Option<CallId>,
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) system: Arc<str>,
+    pub(crate) instructions: Arc<str>,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) grant: Grant,
     pub(crate) purse: Arc<Purse>,
@@ -251,11 +251,16 @@ pub(crate) fn launch(
     clamped: Vec<Clamp>,
     stay: Stay,
 ) -> Result<Started, Refusal> {
-    let Birth { shared, path, call, model, system, tools, grant, purse, .. } = birth;
+    let Birth { shared, path, call, model, instructions, tools, grant, purse, .. } = birth;
     let Birth { clock, cancel, workdir, places, parent, .. } = birth;
     if purse.left(Measure::Money).is_some() && model.info().price.is_none() {
         return Err(Refusal::NoPrice(model.info().name.to_string()));
     }
+    let answer = order.schema.as_ref().map(Answer::owed).transpose()?;
+    let system = match &answer {
+        Some(answer) => answer.ask(&instructions),
+        None => Arc::clone(&instructions),
+    };
     let identity = Arc::new(Identity { path, id: AgentId::from(Uuid::now_v7()), call });
     let work = cancel.child_token();
     let entry = Entry::new(identity, order.delivery, cancel, purse, Arc::new(clock));
@@ -265,7 +270,20 @@ pub(crate) fn launch(
     }
     let (custody, family) =
         (Custody::default(), Family::of(shared.settings.max_children_per_agent));
-    let seat = Seat { shared, entry, model, system, tools, grant, work, custody, workdir, family };
+    let seat = Seat {
+        shared,
+        entry,
+        model,
+        instructions,
+        system,
+        answer,
+        tools,
+        grant,
+        work,
+        custody,
+        workdir,
+        family,
+    };
     let origin = if parent.is_some() { Origin::Parent } else { Origin::Person };
     let task = Arc::new(Message::user(origin, &order.task));
     let begun = seat.begin(order, &clamped, history.messages().len(), Arc::clone(&task));

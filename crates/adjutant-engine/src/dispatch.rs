@@ -7,7 +7,7 @@ use std::{
 };
 
 use adjutant_core::{
-    Answer, Ask, CallId, EventKind, Exhausted, History, JournalError, Judgement, Message,
+    Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
     StopReason, Tool, ToolCall, ToolError, ToolResult, Verdict,
 };
 use futures_util::{FutureExt as _, future::join_all};
@@ -73,6 +73,15 @@ impl Plans {
         self.plans.iter().filter_map(|plan| match &plan.next {
             Next::Run(job) => Some(job.intent.clone()),
             Next::Ask(..) | Next::Refuse(_) => None,
+        })
+    }
+
+    /// Reports whether a call may do more than look.
+    pub(crate) fn have_effects(&self) -> bool {
+        self.plans.iter().any(|plan| match &plan.next {
+            Next::Run(job) => job.tool.spec().effect != Effect::Read,
+            Next::Ask(..) => true,
+            Next::Refuse(_) => false,
         })
     }
 

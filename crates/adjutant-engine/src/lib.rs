@@ -5,6 +5,8 @@
 //! [`session`] is what a front end holds.
 
 mod agent;
+mod answer;
+mod choice;
 mod clock;
 mod custody;
 mod delegate;
@@ -20,6 +22,7 @@ pub mod reader;
 mod repair;
 mod retry;
 mod roster;
+pub mod schema;
 mod seat;
 pub mod session;
 pub mod settings;
@@ -28,5 +31,6 @@ mod toolset;
 mod turn;
 
 pub use reader::{Events, Seen};
+pub use schema::Schema;
 pub use session::{Attendance, NotSent, Parts, Root, Session, Stay};
 pub use settings::{Retry, Settings, Unattended};

@@ -1,8 +1,9 @@
 //! What the runtime tells a model in words.
 
 use adjutant_core::{AgentPath, Ending, Message, Origin, Report};
+use serde_json::Value;
 
-use crate::{mailbox::Letter, roster::Entry, stop::Stop};
+use crate::{answer::Answer, mailbox::Letter, roster::Entry, stop::Stop};
 
 /// The longest result of a child that is told in full.
 const LONGEST_RESULT: usize = 32 * 1024;
@@ -75,9 +76,29 @@ fn end(report: &Report) -> String {
 }
 
 /// Asks for last words.
-pub(crate) fn last_words(stop: &Stop) -> String {
+pub(crate) fn last_words(stop: &Stop, answer: Option<&Answer>) -> String {
+    let wanted = match answer {
+        None => "Say in a few words what you found and what is left to do",
+        Some(_) => "Say what you found in JSON that fits the schema",
+    };
     format!(
         "[from the runtime: you have to stop here, because {stop}. You cannot call tools any more. \
-         Say in a few words what you found and what is left to do; this is your final answer.]"
+         {wanted}; this is your final answer.]"
+    )
+}
+
+/// Says what the final answer has to be.
+pub(crate) fn schema(schema: &Value) -> String {
+    format!(
+        "Your final answer has to be JSON that fits this JSON Schema, and nothing but that JSON: \
+         no words before or after it.\n{schema}"
+    )
+}
+
+/// Says what is wrong with a final answer.
+pub(crate) fn misfit(why: &str) -> String {
+    format!(
+        "[from the runtime: your answer does not fit the schema: {why}. Answer again, with \
+         nothing but JSON that fits.]"
     )
 }

@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    answer::Answer,
     custody::Custody,
     roster::Entry,
     session::{Shared, places},
@@ -34,7 +35,11 @@ pub(crate) struct Seat {
     pub(crate) shared: Arc<Shared>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) model: Arc<dyn Model>,
+    /// What its children are told too, if nobody says otherwise.
+    pub(crate) instructions: Arc<str>,
+    /// What it is told.
     pub(crate) system: Arc<str>,
+    pub(crate) answer: Option<Answer>,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) grant: Grant,
     /// Cancelled when the agent is to leave its work: told to, or out of time. The

@@ -11,9 +11,10 @@ use std::{
 
 use adjutant_core::{
     Address, AgentPath, Allowance, Bus, Command, Detail, Errand, EventKind, Grant, History,
-    Journal, JournalError, Models, Order, Purse, Refusal, Seq, SessionId, Tool, When,
+    Journal, JournalError, Models, Order, Purse, Refusal, Report, Seq, SessionId, Tool, When,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
+use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +49,8 @@ pub struct Root {
     pub model: String,
     /// Its system prompt.
     pub system: Arc<str>,
+    /// The JSON Schema its answer has to fit.
+    pub schema: Option<Arc<Value>>,
     /// What it may do.
     pub grant: Grant,
     /// What it may spend.
@@ -166,7 +169,7 @@ impl Session {
 
     /// Puts the root to work. Its end is an event.
     pub async fn begin(&self, root: Root, task: String) -> Result<(), Refusal> {
-        let Root { model, system, grant, allowance, workdir, stay } = root;
+        let Root { model, system, schema, grant, allowance, workdir, stay } = root;
         if task.trim().is_empty() {
             return Err(Refusal::NoTask);
         }
@@ -180,7 +183,7 @@ impl Session {
             path: AgentPath::root(),
             call: None,
             model,
-            system,
+            instructions: system,
             tools: Arc::new(ToolSet::of(&self.0.tools, &grant)),
             grant,
             purse: Purse::open(AgentPath::root(), allowance),
@@ -190,7 +193,7 @@ impl Session {
             places: Places::default(),
             parent: None,
         };
-        let order = Order { name: "root".to_owned(), task, ..Order::default() };
+        let order = Order { name: "root".to_owned(), task, schema, ..Order::default() };
         let listening = self.0.bus.listen(self.address(AgentPath::root()));
         delegate::launch(birth, order, History::default(), Vec::new(), stay)?;
         let root = self.0.roster.find(&AgentPath::root());
@@ -220,6 +223,17 @@ impl Session {
         let Shared { journal, bus, id, lost, .. } = &*self.0;
         let watch = bus.watch(*id, detail);
         Events::open(Arc::clone(journal), *id, after, watch, lost.subscribe())
+    }
+
+    /// Waits for the root's end and returns what came of it, if that is all there is to tell:
+    /// of questions nobody was there to answer, the events tell.
+    pub async fn report(&self) -> Result<Option<Report>, JournalError> {
+        let Some(root) = self.0.roster.find(&AgentPath::root()) else { return Ok(None) };
+        let report = root.ended().await;
+        if let Some(error) = &*self.0.lost.borrow() {
+            return Err(error.clone());
+        }
+        Ok((!self.0.is_unanswered()).then_some(report))
     }
 
     /// Waits until the root is gone. A session that has not begun has no end.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use adjutant_core::AllowedModels;
+
 /// The limits and habits of a session.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -17,6 +19,10 @@ pub struct Settings {
     pub inactivity: Duration,
     /// How failed model calls are tried again.
     pub retry: Retry,
+    /// How often an agent may mend an answer that does not fit its schema.
+    pub schema_repairs: u32,
+    /// The models a call may name for a child.
+    pub allowed_models: AllowedModels,
     /// What becomes of an agent that asks when nobody is there.
     pub unattended: Unattended,
     /// How long open questions wait for another front end when the last one went.
@@ -57,6 +63,8 @@ impl Default for Settings {
             max_model_calls: 32,
             inactivity: Duration::from_secs(300),
             retry: Retry::default(),
+            schema_repairs: 2,
+            allowed_models: AllowedModels::default(),
             unattended: Unattended::GoOn,
             question_grace: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),

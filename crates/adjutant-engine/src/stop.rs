@@ -18,6 +18,8 @@ pub(crate) enum Stop {
     Unattended,
     #[error("it did the same thing {0} times in a row, with the same results")]
     Stuck(usize),
+    #[error("its answer does not fit the schema: {0}")]
+    Misfit(String),
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("it panicked: {0}")]
@@ -41,6 +43,7 @@ impl Stop {
             Self::Model(_) => Outcome::failed(Cause::Model, text, reason),
             Self::Unattended => Outcome::failed(Cause::Unattended, text, reason),
             Self::Stuck(_) => Outcome::failed(Cause::Stuck, text, reason),
+            Self::Misfit(_) => Outcome::failed(Cause::Misfit, text, reason),
             Self::Journal(_) | Self::Panic(_) => Outcome::failed(Cause::Internal, text, reason),
         }
     }

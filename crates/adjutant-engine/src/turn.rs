@@ -132,7 +132,7 @@ async fn listen(
             Turn::Ordinary => ToolChoice::Free,
             Turn::Last => ToolChoice::None,
         },
-        schema: None,
+        schema: seat.answer.as_ref().map(|answer| &*answer.written),
         max_output,
     };
     // An adapter that panics has broken off like any other; the call is paid and recorded.

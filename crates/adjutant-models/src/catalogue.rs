@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use adjutant_core::{Model, ModelError, ModelInfo, Models, Trouble};
+use adjutant_core::{Model, ModelError, ModelInfo, Models, Price, Trouble};
 
 use crate::{
-    Http, PROVIDERS, Pace, Provider, Rehearsal, Scripted, Served, Variables, http::Endpoint,
-    script::Severity, wire::Speaker,
+    Pace, Place, Providers, Rehearsal, Scripted, Served, Setup, http::Endpoint, script::Severity,
+    wire::Speaker,
 };
 
 /// What is asked for in one answer, and how long a conversation may be, where nobody says.
@@ -23,8 +23,7 @@ pub struct Catalogue {
     rehearsal: Arc<Rehearsal>,
     given: BTreeMap<String, Arc<dyn Model>>,
     scripts: Mutex<BTreeMap<String, Arc<Scripted>>>,
-    variables: Variables,
-    http: Arc<Http>,
+    providers: Arc<Providers>,
     served: Mutex<BTreeMap<String, Arc<Served>>>,
 }
 
@@ -46,16 +45,15 @@ impl Catalogue {
             rehearsal: Arc::new(Rehearsal::new(pace)),
             given: BTreeMap::new(),
             scripts: Mutex::default(),
-            variables: Variables::default(),
-            http: Arc::default(),
+            providers: Arc::default(),
             served: Mutex::default(),
         }
     }
 
-    /// Knows the keys and addresses of providers from these variables.
+    /// Knows these providers.
     #[must_use]
-    pub fn variables(self, variables: Variables) -> Self {
-        Self { variables, ..self }
+    pub fn providers(self, providers: Arc<Providers>) -> Self {
+        Self { providers, ..self }
     }
 
     /// Adds a model of your own. It comes before any other of that name.
@@ -91,42 +89,37 @@ impl Catalogue {
     }
 
     /// Returns a model of a provider's.
-    fn served(
-        &self,
-        provider: &'static Provider,
-        model: &str,
-    ) -> Result<Arc<dyn Model>, ModelError> {
-        let name = format!("{}/{model}", provider.name);
+    fn served(&self, setup: &Setup, model: &str) -> Result<Arc<dyn Model>, ModelError> {
+        let name = format!("{}/{model}", setup.name);
         let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = served.get(&name) {
             return Ok(Arc::clone(model) as Arc<dyn Model>);
         }
-        let base = self.variables.base_url(provider);
-        let key = |variable| self.variables.key(variable).ok_or_else(|| no_key(&name, variable));
-        let key = provider.key_variable.map(key).transpose()?;
+        setup.check_key()?;
+        let facts = self.providers.facts(&setup.name, model)?;
+        let free = (setup.place == Some(Place::Local)).then(Price::default);
         let info = ModelInfo {
             name: name.as_str().into(),
-            provider: provider.name.into(),
-            window: WINDOW,
-            max_output: MAX_OUTPUT,
-            price: None,
+            provider: setup.name.as_str().into(),
+            window: facts.window.unwrap_or(WINDOW),
+            max_output: facts.asked.unwrap_or(MAX_OUTPUT),
+            price: facts.price.or(free),
         };
         let speaker = Speaker {
             origin: Arc::clone(&info.name),
             model: model.to_owned(),
-            effort: None,
-            quirks: provider.quirks,
+            effort: self.providers.effort,
+            quirks: facts.bend(setup.quirks),
         };
-        let http = Arc::clone(&self.http);
-        let endpoint = Endpoint::new(http, &base, key, provider.dialect, &speaker)?;
-        let model = Arc::new(Served::new(info, provider.dialect, speaker, endpoint));
+        let endpoint = Endpoint::new(setup, &speaker)?;
+        let model = Arc::new(Served::new(info, setup.dialect, speaker, endpoint));
         served.insert(name, Arc::clone(&model));
         Ok(model)
     }
 
     fn unknown(&self, name: &str) -> ModelError {
         let given = self.given.keys().map(|name| format!("`{name}`, ")).collect::<String>();
-        let providers: Vec<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
+        let providers: Vec<_> = self.providers.iter().map(|it| it.name.as_str()).collect();
         let message = format!(
             "there is no model `{name}`; there are: {given}`rehearsal` (surveys the directory, \
              needs no key), `scripted/PATH` (replies from a TOML or JSON file) and \
@@ -141,21 +134,13 @@ impl Catalogue {
     }
 }
 
-fn no_key(name: &str, variable: &str) -> ModelError {
-    let message = format!(
-        "`{name}` needs a key: set {variable}, or use a server on this machine such as \
-         `ollama/MODEL`, or `rehearsal`, which needs neither"
-    );
-    ModelError::new(Trouble::Unauthorized, message)
-}
-
 impl Models for Catalogue {
     fn find(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
         if let Some(model) = self.given.get(name) {
             return Ok(Arc::clone(model));
         }
         if let Some((provider, model)) = name.split_once('/')
-            && let Some(provider) = Provider::find(provider)
+            && let Some(provider) = self.providers.find(provider)
             && !model.is_empty()
         {
             return self.served(provider, model);

@@ -24,4 +24,18 @@ impl Effort {
             Self::High => "high",
         }
     }
+
+    /// Returns how many tokens of an answer may go into thinking, if there is room for any.
+    pub(crate) fn budget(self, max_output: u64) -> Option<u64> {
+        let wanted = match self {
+            Self::Low => 4 * 1024,
+            Self::Medium => 12 * 1024,
+            Self::High => 24 * 1024,
+        };
+        let room = max_output.checked_sub(Self::FEWEST)?;
+        (room >= Self::FEWEST).then_some(room.min(wanted))
+    }
+
+    /// The fewest tokens that providers take for thinking, and that are kept for the answer.
+    const FEWEST: u64 = 1024;
 }

@@ -1,8 +1,7 @@
-//! Moves requests and answers. One place for connections, errors and keys.
+//! Moves requests and answers. One place for connections and errors.
 
 use std::{
     convert::Infallible,
-    fmt,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
@@ -13,65 +12,107 @@ use adjutant_core::{ModelError, Trouble};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use reqwest::{
-    Client, Response, StatusCode,
-    header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+    Client, Response, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+};
+use serde_json::Value;
+
+use crate::{
+    Proxy,
+    key::KeySource,
+    setup::Setup,
+    wire::{Speaker, delay, is_too_long, retry_in_words},
 };
 
-use crate::wire::{Dialect, Speaker, is_too_long};
-
-/// How long a connection may take.
+/// How long a connection may take where nobody says.
 const CONNECT: Duration = Duration::from_secs(30);
-/// The most of an error's body that is read.
+/// The most of an error's body that is read, and the most of it that is shown.
 const ERROR_BODY: usize = 64 * 1024;
+const ERROR_WORDS: usize = 500;
+/// What is shorter hides nothing, and would make holes in every text it is taken out of.
+const SHORTEST_SECRET: usize = 4;
 
-/// A key, which is shown to nobody but its provider.
-#[derive(Clone)]
-pub struct Key(Arc<str>);
-
-impl Key {
-    /// Makes a key of what a variable holds.
-    pub fn new(text: &str) -> Self {
-        Self(text.trim().into())
-    }
-
-    fn header(&self, before: &str) -> Result<HeaderValue, ModelError> {
-        let value = HeaderValue::try_from(format!("{before}{}", self.0));
-        let mut value = value.map_err(|_| {
-            let why = "the key has characters that no key has; is it the right one?";
-            ModelError::new(Trouble::Unauthorized, why)
-        })?;
-        value.set_sensitive(true);
-        Ok(value)
-    }
-
-    /// Takes the key out of a text that is to be shown.
-    fn redact(&self, text: &str) -> String {
-        if self.0.is_empty() { text.to_owned() } else { text.replace(&*self.0, "[key]") }
-    }
+/// How a server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// What stands between; without it, what the system says.
+    pub(crate) proxy: Option<Proxy>,
+    /// How long the server may say nothing.
+    pub(crate) timeout: Option<Duration>,
+    /// How long a connection may take.
+    pub(crate) connect_timeout: Option<Duration>,
 }
 
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[key]")
-    }
-}
-
-/// Connections, made when the first of them is needed and shared by all models.
+/// Connections of one kind, made when the first of them is needed and shared by all models.
 #[derive(Debug, Default)]
-pub struct Http {
+pub(crate) struct Http {
+    pub(crate) link: Link,
     plain: OnceLock<Result<Client, String>>,
     secure: OnceLock<Result<Client, String>>,
 }
 
 impl Http {
-    fn client(&self, url: &str) -> Result<&Client, ModelError> {
+    pub(crate) fn new(link: Link) -> Self {
+        Self { link, ..Self::default() }
+    }
+
+    pub(crate) fn client(&self, url: &str) -> Result<&Client, ModelError> {
+        let is_secure = |proxy: &Proxy| matches!(proxy, Proxy::At(url) if url.scheme() == "https");
         // Nothing of TLS is set up for a server on this machine.
-        let client = if url.starts_with("https:") {
-            self.secure.get_or_init(secure)
+        let client = if url.starts_with("https:") || self.link.proxy.as_ref().is_some_and(is_secure)
+        {
+            self.secure.get_or_init(|| self.secure())
         } else {
-            self.plain.get_or_init(plain)
+            self.plain.get_or_init(|| self.plain())
         };
         client.as_ref().map_err(|why| ModelError::new(Trouble::Refused, why.clone()))
+    }
+
+    fn plain(&self) -> Result<Client, String> {
+        let roots = rustls::RootCertStore::empty();
+        let tls = rustls::ClientConfig::builder_with_provider(ring())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        self.build(Client::builder().tls_backend_preconfigured(tls))
+    }
+
+    fn secure(&self) -> Result<Client, String> {
+        // Another part of the program may have installed one already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        self.build(Client::builder())
+    }
+
+    fn build(&self, builder: reqwest::ClientBuilder) -> Result<Client, String> {
+        let Link { proxy, timeout, connect_timeout } = &self.link;
+        let failed = |error: reqwest::Error| format!("cannot set up connections: {}", why(&error));
+        let agent = concat!("adjutant/", env!("CARGO_PKG_VERSION"));
+        let mut builder = builder.user_agent(agent).tcp_nodelay(true);
+        builder = builder.connect_timeout(connect_timeout.unwrap_or(CONNECT));
+        if let Some(timeout) = timeout {
+            builder = builder.read_timeout(*timeout);
+        }
+        match proxy {
+            None => {}
+            Some(Proxy::None) => builder = builder.no_proxy(),
+            Some(Proxy::At(url)) => {
+                builder = builder.proxy(reqwest::Proxy::all(url.clone()).map_err(failed)?);
+            }
+        }
+        // Redirects could carry a key to somebody else.
+        builder.redirect(reqwest::redirect::Policy::none()).build().map_err(failed)
+    }
+
+    /// Says why there is no answer.
+    fn unreachable(&self, url: &str, error: &reqwest::Error) -> ModelError {
+        let why = match self.link.timeout {
+            Some(timeout) if error.is_timeout() && !error.is_connect() => {
+                format!("it said nothing for {} s", timeout.as_secs())
+            }
+            _ => why(error),
+        };
+        ModelError::new(Trouble::Broken, format!("cannot reach {url}: {why}"))
     }
 }
 
@@ -79,97 +120,119 @@ impl Http {
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     http: Arc<Http>,
-    url: String,
+    url: Url,
     headers: HeaderMap,
-    key: Option<Key>,
+    key: Option<KeySource>,
+    key_header: (HeaderName, &'static str),
+    /// What the user put into headers.
+    private: Vec<HeaderValue>,
 }
 
 impl Endpoint {
-    /// Makes the endpoint of a dialect's at a base address.
-    pub(crate) fn new(
-        http: Arc<Http>,
-        base_url: &str,
-        key: Option<Key>,
-        dialect: &dyn Dialect,
-        speaker: &Speaker,
-    ) -> Result<Self, ModelError> {
-        let url = format!("{}{}", base_url.trim_end_matches('/'), dialect.path(speaker));
+    /// Makes the endpoint where a provider's model is spoken to.
+    pub(crate) fn new(setup: &Setup, speaker: &Speaker) -> Result<Self, ModelError> {
+        let Setup { http, base_url, key, dialect, headers: own, .. } = setup;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in dialect.headers() {
             headers.insert(*name, HeaderValue::from_static(value));
         }
-        if let Some(key) = &key {
-            let (name, before) = dialect.key_header();
-            headers.insert(name, key.header(before)?);
+        headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let url = Url::parse(&base_url.join(&dialect.path(speaker)));
+        let url = url.map_err(|error| ModelError::new(Trouble::NotFound, error.to_string()))?;
+        let (name, before) = dialect.key_header();
+        if let Some(key) = key.as_ref().and_then(KeySource::known) {
+            key.header(before)?;
         }
-        Ok(Self { http, url, headers, key })
+        Ok(Self {
+            http: Arc::clone(http),
+            url,
+            key: key.clone().filter(|_| !headers.contains_key(name)),
+            headers,
+            key_header: (HeaderName::from_static(name), before),
+            private: own.iter().map(|(_, value)| value.clone()).collect(),
+        })
     }
 
     /// Posts JSON and returns the answer, once it has begun well.
     pub(crate) async fn post(&self, body: Pieces) -> Result<Response, ModelError> {
-        let Self { http, url, headers, key } = self;
-        let request = http.client(url)?.post(url).headers(headers.clone());
-        let sent = request.body(reqwest::Body::wrap(body)).send().await;
-        let response = sent.map_err(|error| unreachable_server(url, &error))?;
-        if response.status().is_success() {
-            return Ok(response);
+        let Self { http, url, headers, key, key_header: (name, before), .. } = self;
+        let mut headers = headers.clone();
+        if let Some(key) = key {
+            headers.insert(name, key.key().await?.header(before)?);
         }
-        Err(refusal(response, key.as_ref()).await)
+        let request = http.client(url.as_str())?.post(url.clone()).headers(headers);
+        let sent = request.body(reqwest::Body::wrap(body)).send().await;
+        let response = sent.map_err(|error| http.unreachable(url.as_str(), &error))?;
+        if response.status().is_success() && !is_page(response.headers()) {
+            Ok(response)
+        } else {
+            Err(self.refusal(response).await)
+        }
     }
-}
 
-fn plain() -> Result<Client, String> {
-    let roots = rustls::RootCertStore::empty();
-    let tls = rustls::ClientConfig::builder_with_provider(ring())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    build(Client::builder().tls_backend_preconfigured(tls))
-}
+    /// Takes what is nobody else's business out of an error.
+    pub(crate) fn redact(&self, mut error: ModelError) -> ModelError {
+        error.message = self.redacted(&error.message);
+        error
+    }
 
-fn secure() -> Result<Client, String> {
-    // Another part of the program may have installed one already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    build(Client::builder())
+    /// Returns as much of a text as is shown, without what is secret.
+    fn redacted(&self, text: &str) -> String {
+        let known = self.key.as_ref().and_then(KeySource::known);
+        let text = known.map_or_else(|| text.to_owned(), |key| key.redact(text));
+        let private = self.private.iter().filter_map(|value| value.to_str().ok());
+        // What follows the name of a scheme, as in `Bearer …`, is secret without it too.
+        let private = private.flat_map(|value| [Some(value), value.split_once(' ').map(|it| it.1)]);
+        let private = private.flatten().filter(|value| value.len() >= SHORTEST_SECRET);
+        let mut text = private.fold(text, |text, value| text.replace(value, "[hidden]"));
+        // Cut at the end: half a secret is half too much.
+        text.truncate(text.floor_char_boundary(ERROR_WORDS));
+        text
+    }
+
+    /// Reads what a server says when it does not answer.
+    async fn refusal(&self, mut response: Response) -> ModelError {
+        let (status, retry_after) = (response.status(), retry_after(response.headers()));
+        let mut body = Vec::new();
+        while body.len() < ERROR_BODY
+            && let Ok(Some(more)) = response.chunk().await
+        {
+            body.extend_from_slice(&more);
+        }
+        let said = self.redacted(&words(&body));
+        let message = format!("the server answered {status}: {said}");
+        let retry_after = retry_after.or_else(|| retry_in_body(&body, &said));
+        ModelError { retry_after, ..ModelError::new(trouble(status, &said), message) }
+    }
 }
 
 fn ring() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn build(builder: reqwest::ClientBuilder) -> Result<Client, String> {
-    let agent = concat!("adjutant/", env!("CARGO_PKG_VERSION"));
-    let builder = builder.user_agent(agent).connect_timeout(CONNECT).tcp_nodelay(true);
-    // Redirects could carry a key to somebody else.
-    let client = builder.redirect(reqwest::redirect::Policy::none()).build();
-    client.map_err(|error| format!("cannot set up connections: {error}"))
+/// Returns what is at the bottom of an error.
+pub(crate) fn why(error: &reqwest::Error) -> String {
+    let mut why = error as &dyn std::error::Error;
+    while let Some(source) = why.source() {
+        why = source;
+    }
+    why.to_string()
 }
 
-fn unreachable_server(url: &str, error: &reqwest::Error) -> ModelError {
-    let mut why = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        why = error.to_string();
-        source = error.source();
-    }
-    ModelError::new(Trouble::Broken, format!("cannot reach {url}: {why}"))
+/// Reports whether what comes is for people to read, such as the words of a gateway.
+fn is_page(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
-/// Reads what a server says when it does not answer.
-async fn refusal(mut response: Response, key: Option<&Key>) -> ModelError {
-    let (status, retry_after) = (response.status(), retry_after(response.headers()));
-    let mut body = Vec::new();
-    while body.len() < ERROR_BODY
-        && let Ok(Some(more)) = response.chunk().await
-    {
-        body.extend_from_slice(&more);
-    }
-    let said = words(&body);
-    let trouble = match status {
-        _ if is_too_long(&said) => Trouble::TooLong,
+/// Returns what to do about an answer that is none.
+fn trouble(status: StatusCode, said: &str) -> Trouble {
+    match status {
+        _ if status.is_success() => Trouble::Broken,
+        _ if is_too_long(said) => Trouble::TooLong,
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Trouble::Unauthorized,
+        // Google's words for a wrong key.
+        StatusCode::BAD_REQUEST if said.starts_with("API key not valid") => Trouble::Unauthorized,
         StatusCode::NOT_FOUND => Trouble::NotFound,
         StatusCode::PAYLOAD_TOO_LARGE => Trouble::TooLong,
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT => {
@@ -177,24 +240,25 @@ async fn refusal(mut response: Response, key: Option<&Key>) -> ModelError {
         }
         _ if status.is_server_error() => Trouble::Busy,
         _ => Trouble::Refused,
-    };
-    let said = key.map_or_else(|| said.clone(), |key| key.redact(&said));
-    let message = format!("the server answered {status}: {said}");
-    ModelError { retry_after, ..ModelError::new(trouble, message) }
+    }
 }
 
 /// Finds the words in an error's body: JSON of the usual shape, or the text of a page.
 fn words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    let json: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let json = json(body);
     let said = json.pointer("/error/message").or_else(|| json.pointer("/message"));
     let said = said.or_else(|| json.get("error")).and_then(|said| said.as_str());
-    let mut said = said.map_or_else(|| without_tags(&text), str::to_owned);
-    if said.trim().is_empty() {
-        return "nothing more".to_owned();
+    let said = said.map_or_else(|| without_tags(&text), str::to_owned);
+    if said.trim().is_empty() { "nothing more".to_owned() } else { said }
+}
+
+/// Reads the JSON of an error's body, which Google may send in a list of one.
+fn json(body: &[u8]) -> Value {
+    match serde_json::from_slice(body).unwrap_or_default() {
+        Value::Array(mut errors) if errors.len() == 1 => errors.remove(0),
+        error => error,
     }
-    said.truncate(said.floor_char_boundary(500));
-    said
 }
 
 fn without_tags(page: &str) -> String {
@@ -215,6 +279,15 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     }
     let at = httpdate::parse_http_date(text).ok()?;
     Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// Finds when to try again in an error's body: in a detail of Google's, or in the words.
+fn retry_in_body(body: &[u8], said: &str) -> Option<Duration> {
+    let json = json(body);
+    let details = json.pointer("/error/details").and_then(|details| details.as_array());
+    let mut details = details.into_iter().flatten();
+    let given = details.find_map(|detail| delay(detail["retryDelay"].as_str()?));
+    given.or_else(|| retry_in_words(said))
 }
 
 /// A body in pieces that are not copied together, of known length.
@@ -275,6 +348,7 @@ mod tests {
     fn the_words_of_an_error_are_found() {
         for (body, expected) in [
             (r#"{"error":{"message":"no such model"}}"#, "no such model"),
+            (r#"[{"error":{"message":"in a list"}}]"#, "in a list"),
             (r#"{"error":"bad"}"#, "bad"),
             (r#"{"message":"over there"}"#, "over there"),
             ("<html><h1>502 Bad\n Gateway</h1></html>", "502 Bad Gateway"),
@@ -283,13 +357,16 @@ mod tests {
         ] {
             assert_eq!(words(body.as_bytes()), expected);
         }
-        assert!(words("é".repeat(9999).as_bytes()).len() <= 500);
     }
 
     #[test]
-    fn a_key_is_not_shown() {
-        let key = Key::new(" sk-secret\n");
-        assert_eq!(format!("{key:?}"), "[key]");
-        assert_eq!(key.redact("wrong key sk-secret!"), "wrong key [key]!");
+    fn when_to_try_again_is_found_in_a_body() {
+        let detail = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}"#;
+        let body = format!(r#"{{"error":{{"details":[{{"reason":"quota"}},{detail}]}}}}"#);
+        let words = "Please try again in 250ms.";
+        let read = |body: &str, said: &str| retry_in_body(body.as_bytes(), said);
+        assert_eq!(read(&body, words), Some(Duration::from_millis(34_500)));
+        assert_eq!(read("<html>", words), Some(Duration::from_millis(250)));
+        assert_eq!(read("{}", "busy"), None);
     }
 }

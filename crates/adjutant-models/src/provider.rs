@@ -1,6 +1,8 @@
 //! Who has models, where, and what is spoken there. A new server is a row here.
 
-use crate::wire::{Dialect, chat::Chat};
+use serde::Deserialize;
+
+use crate::wire::{Dialect, chat::Chat, gemini::Gemini, messages::Messages, responses::Responses};
 
 /// A provider of models.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +13,21 @@ pub struct Provider {
     pub base_url: &'static str,
     /// The variable that says where it is.
     pub base_variable: &'static str,
-    /// The variable that has the key; a server on this machine needs none.
-    pub key_variable: Option<&'static str>,
+    /// The variables that may have the key. The first that is set counts.
+    pub key_variables: &'static [&'static str],
+    /// Where it usually is, which tells whether it needs a key and costs anything.
+    pub place: Place,
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) quirks: Quirks,
+}
+
+/// Where a provider usually is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Somewhere else: it needs a key.
+    Remote,
+    /// On this machine: it costs nothing, and takes a key if there is one.
+    Local,
 }
 
 /// Where a server does otherwise than most.
@@ -24,58 +37,159 @@ pub(crate) struct Quirks {
     pub(crate) max_tokens: &'static str,
     /// Whether it can be asked to report what was used.
     pub(crate) reports_usage: bool,
+    /// How it is told how much to think.
+    pub(crate) thinking: Thinking,
+    /// What it is told of the schema of an answer while there are tools as well.
+    pub(crate) schema: Schema,
+    /// Whether it takes a name for the beginning of a conversation, to find it in its cache.
+    pub(crate) takes_cache_key: bool,
+    /// Which ids of calls it takes.
+    pub(crate) ids: Ids,
+    /// What it wants back of what its model thought.
+    pub(crate) thoughts: Thoughts,
 }
 
-pub(crate) const USUAL: Quirks = Quirks { max_tokens: "max_tokens", reports_usage: true };
+/// How a model is told how much to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Thinking {
+    /// By a word.
+    Level,
+    /// By a number of tokens.
+    Budget,
+}
 
-/// Every provider there is.
-pub static PROVIDERS: [Provider; 12] = [
+/// Who holds a model to the schema of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Schema {
+    /// The provider.
+    Native,
+    /// Nobody: the model is told in words, and whoever asks checks.
+    Told,
+}
+
+/// Which ids of calls a server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// Short ones.
+    Short,
+    /// Those of exactly nine letters and digits.
+    Nine,
+}
+
+/// What a server wants back of what its model thought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thoughts {
+    /// What it gave to be handed back, if anything.
+    Given,
+    /// All of it, in every message, even where it was nothing.
+    All,
+}
+
+pub(crate) const USUAL: Quirks = Quirks {
+    max_tokens: "max_tokens",
+    reports_usage: true,
+    thinking: Thinking::Level,
+    schema: Schema::Told,
+    takes_cache_key: false,
+    ids: Ids::Short,
+    thoughts: Thoughts::Given,
+};
+
+pub(crate) const NATIVE: Quirks = Quirks { schema: Schema::Native, ..USUAL };
+
+/// Every provider there is, in the order in which one is chosen when nobody says which.
+pub static PROVIDERS: &[Provider] = &[
     Provider {
-        quirks: Quirks { max_tokens: "max_completion_tokens", ..USUAL },
-        ..remote("openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+        dialect: &Messages,
+        quirks: NATIVE,
+        ..remote(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            "ANTHROPIC_BASE_URL",
+            &["ANTHROPIC_API_KEY"],
+        )
     },
-    remote(
-        "openrouter",
-        "https://openrouter.ai/api/v1",
-        "OPENROUTER_BASE_URL",
-        "OPENROUTER_API_KEY",
-    ),
-    remote("groq", "https://api.groq.com/openai/v1", "GROQ_BASE_URL", "GROQ_API_KEY"),
-    remote("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL", "DEEPSEEK_API_KEY"),
-    remote("mistral", "https://api.mistral.ai/v1", "MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
-    remote("together", "https://api.together.xyz/v1", "TOGETHER_BASE_URL", "TOGETHER_API_KEY"),
-    remote("xai", "https://api.x.ai/v1", "XAI_BASE_URL", "XAI_API_KEY"),
-    remote("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_BASE_URL", "CEREBRAS_API_KEY"),
-    local("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL"),
-    local("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL"),
-    local("llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL"),
-    local("vllm", "http://127.0.0.1:8000/v1", "VLLM_BASE_URL"),
+    Provider {
+        quirks: Quirks { max_tokens: "max_completion_tokens", takes_cache_key: true, ..NATIVE },
+        ..remote("openai", "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"])
+    },
+    Provider {
+        dialect: &Responses,
+        quirks: Quirks { takes_cache_key: true, ..NATIVE },
+        ..remote(
+            "openai-responses",
+            "https://api.openai.com/v1",
+            "OPENAI_BASE_URL",
+            &["OPENAI_API_KEY"],
+        )
+    },
+    Provider {
+        dialect: &Gemini,
+        ..remote(
+            "gemini",
+            "https://generativelanguage.googleapis.com/v1beta",
+            "GEMINI_BASE_URL",
+            &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        )
+    },
+    Provider {
+        quirks: NATIVE,
+        ..remote(
+            "openrouter",
+            "https://openrouter.ai/api/v1",
+            "OPENROUTER_BASE_URL",
+            &["OPENROUTER_API_KEY"],
+        )
+    },
+    remote("groq", "https://api.groq.com/openai/v1", "GROQ_BASE_URL", &["GROQ_API_KEY"]),
+    Provider {
+        quirks: Quirks { thoughts: Thoughts::All, ..USUAL },
+        ..remote(
+            "deepseek",
+            "https://api.deepseek.com/v1",
+            "DEEPSEEK_BASE_URL",
+            &["DEEPSEEK_API_KEY"],
+        )
+    },
+    Provider {
+        // It reports usage unasked, and refuses to be asked.
+        quirks: Quirks { reports_usage: false, ids: Ids::Nine, ..NATIVE },
+        ..remote("mistral", "https://api.mistral.ai/v1", "MISTRAL_BASE_URL", &["MISTRAL_API_KEY"])
+    },
+    Provider {
+        quirks: NATIVE,
+        ..remote("xai", "https://api.x.ai/v1", "XAI_BASE_URL", &["XAI_API_KEY"])
+    },
+    remote("together", "https://api.together.xyz/v1", "TOGETHER_BASE_URL", &["TOGETHER_API_KEY"]),
+    remote("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_BASE_URL", &["CEREBRAS_API_KEY"]),
+    local("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", &["OLLAMA_API_KEY"]),
+    local("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL", &["LMSTUDIO_API_KEY"]),
+    local("llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", &["LLAMACPP_API_KEY"]),
+    local("vllm", "http://127.0.0.1:8000/v1", "VLLM_BASE_URL", &["VLLM_API_KEY"]),
 ];
 
 const fn remote(
     name: &'static str,
     base_url: &'static str,
     base_variable: &'static str,
-    key_variable: &'static str,
+    key_variables: &'static [&'static str],
 ) -> Provider {
-    let key_variable = Some(key_variable);
-    Provider { name, base_url, base_variable, key_variable, dialect: &Chat, quirks: USUAL }
+    let (place, dialect, quirks) = (Place::Remote, &Chat, USUAL);
+    Provider { name, base_url, base_variable, key_variables, place, dialect, quirks }
 }
 
 const fn local(
     name: &'static str,
     base_url: &'static str,
     base_variable: &'static str,
+    key_variables: &'static [&'static str],
 ) -> Provider {
-    Provider { name, base_url, base_variable, key_variable: None, dialect: &Chat, quirks: USUAL }
+    Provider { place: Place::Local, ..remote(name, base_url, base_variable, key_variables) }
 }
 
 impl Provider {
-    /// Returns the variables it looks at.
-    pub fn variables(&self) -> impl Iterator<Item = &'static str> {
-        self.key_variable.into_iter().chain([self.base_variable])
-    }
-
     /// Finds a provider by its name.
     pub fn find(name: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.name == name)
@@ -91,17 +205,28 @@ mod tests {
     #[test]
     fn no_row_gets_in_the_way_of_another() {
         let names: HashSet<_> = PROVIDERS.iter().map(|provider| provider.name).collect();
-        let variables: HashSet<_> = PROVIDERS.iter().flat_map(Provider::variables).collect();
         assert_eq!(names.len(), PROVIDERS.len());
-        assert_eq!(variables.len(), PROVIDERS.iter().flat_map(Provider::variables).count());
         assert!(!names.contains("scripted") && !names.contains("rehearsal"));
     }
 
     #[test]
+    fn rows_share_a_variable_only_if_they_share_an_address() {
+        let shares = |one: &Provider, other: &Provider| {
+            let is_shared = |variable| other.key_variables.contains(variable);
+            one.base_variable == other.base_variable || one.key_variables.iter().any(is_shared)
+        };
+        for one in PROVIDERS {
+            for other in PROVIDERS.iter().filter(|other| shares(one, other)) {
+                assert_eq!(one.base_url, other.base_url, "{} and {}", one.name, other.name);
+            }
+        }
+    }
+
+    #[test]
     fn a_key_goes_over_an_encrypted_connection_only() {
-        for provider in &PROVIDERS {
+        for provider in PROVIDERS {
             let is_encrypted = provider.base_url.starts_with("https://");
-            assert_eq!(is_encrypted, provider.key_variable.is_some(), "{}", provider.name);
+            assert_eq!(is_encrypted, provider.place == Place::Remote, "{}", provider.name);
         }
     }
 }

@@ -14,7 +14,7 @@ use futures_util::{
 use reqwest::Response;
 
 use crate::{
-    http::{Endpoint, Pieces},
+    http::{Endpoint, Pieces, why},
     sse::{Decoder, TooLong},
     wire::{Dialect, Read, Speaker},
 };
@@ -89,7 +89,10 @@ impl Model for Served {
         let endpoint = Arc::clone(&self.endpoint);
         let answer = async move {
             match endpoint.post(body).await {
-                Ok(response) => Answer::new(response, reader).deltas().boxed(),
+                Ok(response) => {
+                    let deltas = Answer::new(response, reader).deltas();
+                    deltas.map(move |it| it.map_err(|error| endpoint.redact(error))).boxed()
+                }
                 Err(error) => stream::iter([Err(error)]).boxed(),
             }
         };
@@ -103,7 +106,13 @@ struct Answer {
     decoder: Decoder,
     reader: Box<dyn Read>,
     ready: VecDeque<Delta>,
-    is_over: bool,
+    end: Option<End>,
+}
+
+/// How an answer ended, once what came before has been heard.
+enum End {
+    Over,
+    Broken(ModelError),
 }
 
 impl From<TooLong> for ModelError {
@@ -115,13 +124,12 @@ impl From<TooLong> for ModelError {
 impl Answer {
     fn new(response: Response, reader: Box<dyn Read>) -> Self {
         let decoder = Decoder::default();
-        Self { response, decoder, reader, ready: VecDeque::new(), is_over: false }
+        Self { response, decoder, reader, ready: VecDeque::new(), end: None }
     }
 
     fn deltas(self) -> impl futures_util::Stream<Item = Result<Delta, ModelError>> {
         stream::unfold(self, |mut answer| async {
             let delta = answer.next().await?;
-            answer.is_over |= delta.is_err();
             Some((delta, answer))
         })
     }
@@ -131,34 +139,35 @@ impl Answer {
             if let Some(delta) = self.ready.pop_front() {
                 return Some(Ok(delta));
             }
-            if self.is_over {
-                return None;
-            }
-            match self.response.chunk().await {
-                Ok(Some(bytes)) => {
-                    if let Err(error) = self.read(&bytes) {
-                        return Some(Err(error));
-                    }
-                }
-                Ok(None) => {
-                    self.is_over = true;
-                    let mut deltas = Vec::new();
-                    self.reader.end(&mut deltas);
-                    self.ready.extend(deltas);
-                }
-                Err(error) => {
-                    let message = format!("the answer broke off: {error}");
-                    return Some(Err(ModelError::new(Trouble::Broken, message)));
+            match self.end.replace(End::Over) {
+                Some(End::Over) => return None,
+                Some(End::Broken(error)) => return Some(Err(error)),
+                None => {
+                    self.end = self.hear().await.unwrap_or_else(|error| Some(End::Broken(error)));
                 }
             }
         }
     }
 
-    fn read(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
-        let Self { decoder, reader, ready, .. } = self;
+    /// Hears what comes next, and returns the end if it has come.
+    async fn hear(&mut self) -> Result<Option<End>, ModelError> {
+        let Self { response, decoder, reader, ready, .. } = self;
         let mut deltas = Vec::new();
-        let read = decoder.push(bytes, |data| reader.read(data, &mut deltas));
+        let heard = match response.chunk().await {
+            Ok(Some(bytes)) => {
+                let read = decoder.push(&bytes, |data| reader.read(data, &mut deltas));
+                read.map(|()| None)
+            }
+            Ok(None) => {
+                reader.end(&mut deltas);
+                Ok(Some(End::Over))
+            }
+            Err(error) => {
+                let message = format!("the answer broke off: {}", why(&error));
+                Err(ModelError::new(Trouble::Broken, message))
+            }
+        };
         ready.extend(deltas);
-        read
+        heard
     }
 }

@@ -9,8 +9,9 @@ pub struct TooLong;
 
 /// Takes bytes in pieces of any size and gives the data of each event when it is whole.
 /// An event that is not ended by an empty line is none.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
+    longest: usize,
     /// The beginning of a line whose end has not come yet.
     line: Vec<u8>,
     data: Vec<u8>,
@@ -20,7 +21,24 @@ pub struct Decoder {
     has_begun: bool,
 }
 
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::taking(LONGEST)
+    }
+}
+
 impl Decoder {
+    /// Makes a decoder that takes events of so many bytes at most.
+    pub fn taking(longest: usize) -> Self {
+        let (line, data) = (Vec::new(), Vec::new());
+        Self { longest, line, data, has_data: false, after_return: false, has_begun: false }
+    }
+
+    /// Returns how many bytes it keeps of an event that is not whole yet.
+    pub fn kept(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
     /// Takes a piece, and hands on the data of the events it completes until one of them
     /// is refused.
     pub fn push<E: From<TooLong>>(
@@ -39,8 +57,15 @@ impl Decoder {
             self.after_return = is_return && rest.is_empty();
             bytes = if is_return { rest.strip_prefix(b"\n").unwrap_or(rest) } else { rest };
         }
+        self.check(bytes)?;
         self.line.extend_from_slice(bytes);
-        if self.line.len() + self.data.len() > LONGEST { Err(TooLong.into()) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Checks that there is room for more of a line, whether its end has come or not: what is
+    /// too long is so however it is cut.
+    fn check<E: From<TooLong>>(&self, more: &[u8]) -> Result<(), E> {
+        if self.kept() + more.len() > self.longest { Err(TooLong.into()) } else { Ok(()) }
     }
 
     fn end_line<E: From<TooLong>>(
@@ -48,6 +73,7 @@ impl Decoder {
         end: &[u8],
         each: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.check(end)?;
         if self.line.is_empty() {
             return self.field(end, each);
         }
@@ -60,7 +86,7 @@ impl Decoder {
         end
     }
 
-    fn field<E: From<TooLong>>(
+    fn field<E>(
         &mut self,
         line: &[u8],
         each: &mut impl FnMut(&[u8]) -> Result<(), E>,
@@ -86,7 +112,7 @@ impl Decoder {
             self.data.push(b'\n');
         }
         self.data.extend_from_slice(value);
-        if self.data.len() > LONGEST { Err(TooLong.into()) } else { Ok(()) }
+        Ok(())
     }
 }
 
@@ -120,13 +146,21 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_event_is_refused_and_not_kept() {
-        for piece in [&b"data: xxxxxxxxxxxxxxxxxxxxxxxxxx\n"[..], b"xxxxxxxxxxxxxxxxxxxxxxxxxxxx"] {
-            let mut decoder = Decoder::default();
-            let many = piece.repeat(64 * 1024);
-            let mut push = || decoder.push(&many, |_| Ok::<_, TooLong>(()));
-            assert!((0..20).any(|_| push() == Err(TooLong)));
+    fn an_event_is_too_long_however_it_is_cut_and_not_kept() {
+        for event in ["data: 78", ":2345678", "data: 1\ndata:78"] {
+            let whole = format!("data: 1\n\n{event}\n\n");
+            for (longest, expected) in [(8, Ok(())), (7, Err(TooLong))] {
+                for size in 1..=whole.len() {
+                    let (mut decoder, mut end) = (Decoder::taking(longest), Ok(()));
+                    for piece in whole.as_bytes().chunks(size) {
+                        end = end.and_then(|()| decoder.push(piece, |_| Ok::<_, TooLong>(())));
+                        assert!(decoder.kept() <= longest);
+                    }
+                    assert_eq!(end, expected, "{event} in pieces of {size}");
+                }
+            }
         }
+        assert_eq!(Decoder::default().longest, LONGEST);
     }
 
     #[test]

@@ -2,29 +2,39 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{Key, PROVIDERS, Provider};
+use crate::{
+    PROVIDERS,
+    key::{Key, KeySource},
+};
 
 /// The variables that providers look at. What they hold is shown to nobody.
 #[derive(Clone, Default)]
-pub struct Variables(BTreeMap<&'static str, String>);
+pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Takes what a look-up knows of them.
-    pub fn read(look_up: impl Fn(&str) -> Option<String>) -> Self {
-        let variables = PROVIDERS.iter().flat_map(Provider::variables);
-        let known = variables.filter_map(|name| Some((name, look_up(name)?)));
-        Self(known.filter(|(_, value)| !value.trim().is_empty()).collect())
+    /// Takes those of an environment that hold a key or an address.
+    pub fn new(environment: impl IntoIterator<Item = (String, String)>) -> Self {
+        let is_ours = |name: &str| name.ends_with("_API_KEY") || name.ends_with("_BASE_URL");
+        let is_set = |value: &str| !value.trim().is_empty();
+        let environment = environment.into_iter();
+        Self(environment.filter(|(name, value)| is_ours(name) && is_set(value)).collect())
     }
 
-    /// Returns where a provider is.
-    pub(crate) fn base_url(&self, provider: &Provider) -> String {
-        let set = self.0.get(provider.base_variable).map(|url| url.trim().to_owned());
-        set.unwrap_or_else(|| provider.base_url.to_owned())
+    /// Returns where providers are, as far as the environment says: the provider, the
+    /// variable and its value.
+    pub fn base_urls(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
+        PROVIDERS.iter().filter_map(|row| {
+            let value = self.0.get(row.base_variable)?;
+            Some((row.name, row.base_variable, value.trim()))
+        })
     }
 
-    /// Returns the key in a variable.
-    pub(crate) fn key(&self, variable: &str) -> Option<Key> {
-        self.0.get(variable).map(|key| Key::new(key))
+    /// Returns the key in the first of some variables that is set.
+    pub(crate) fn key(&self, variables: &[String]) -> Option<KeySource> {
+        variables.iter().find_map(|name| {
+            let key = Key::new(self.0.get(name)?);
+            Some(KeySource::Variable(name.clone(), key))
+        })
     }
 }
 

@@ -7,19 +7,28 @@
 //!   tail ── written anew for each request          ── what may differ from turn to turn
 //! ```
 
+mod call_ids;
 pub(crate) mod chat;
+pub(crate) mod gemini;
+pub(crate) mod messages;
+pub(crate) mod responses;
+mod schema;
+#[cfg(test)]
+mod testing;
 
 use std::{
     borrow::Cow,
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
+    time::Duration,
 };
 
 use adjutant_core::{Delta, Message, ModelError, Native, Request, Trouble};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+pub(crate) use self::call_ids::CallIds;
 use crate::{effort::Effort, provider::Quirks};
 
 /// The language of an interface. All of it is pure.
@@ -101,11 +110,6 @@ pub(crate) fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
     let _ = serde_json::to_writer(bytes, value);
 }
 
-/// Returns an id for a call that came without one. It is the only one of its conversation.
-pub(crate) fn made_up_id(messages: usize, place: usize) -> String {
-    format!("call_{messages}_{place}")
-}
-
 /// Returns a call's id in a form that every provider takes: short, of letters, digits, `_`
 /// and `-`. An id of another provider's may be neither; its stand-in is always the same, so
 /// that a call and its result still belong together.
@@ -114,16 +118,28 @@ pub(crate) fn fit_id(id: &str, longest: usize) -> Cow<'_, str> {
     if !id.is_empty() && id.len() <= longest && id.bytes().all(is_plain) {
         return Cow::Borrowed(id);
     }
+    Cow::Owned(format!("call_{:016x}", hash_of(id)))
+}
+
+/// Returns a name for the beginning of a conversation. All turns and forks of it share the
+/// name, so that a provider sends them to where that beginning is cached.
+pub(crate) fn cache_key(speaker: &Speaker, request: &Request<'_>) -> String {
+    let first = request.messages.first().map(|message| message.text());
+    format!("adjutant-{:016x}", hash_of((&speaker.model, request.system, first)))
+}
+
+/// Returns what stands for a value wherever and whenever it is asked for.
+pub(crate) fn hash_of(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    Cow::Owned(format!("call_{:016x}", hasher.finish()))
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Reads the data of an event.
 pub(crate) fn parse<T: DeserializeOwned>(data: &[u8]) -> Result<T, ModelError> {
     serde_json::from_slice(data).map_err(|error| {
-        let beginning = String::from_utf8_lossy(&data[..data.len().min(80)]);
-        let message = format!("the server sent what is not an answer ({error}): {beginning}");
+        let data = String::from_utf8_lossy(data);
+        let message = format!("the server sent what is not an answer ({error}): {data}");
         ModelError::new(Trouble::Broken, message)
     })
 }
@@ -133,24 +149,81 @@ pub(crate) fn arguments(text: String) -> Value {
     if text.trim().is_empty() {
         return Value::Object(serde_json::Map::new());
     }
-    serde_json::from_str(&text).unwrap_or(Value::String(text))
+    serde_json::from_str(&text).map_or(Value::String(text), shallow)
+}
+
+/// Returns a value as it is, or as text if it is too deep: what a message has is kept inside
+/// other JSON, and readers of JSON go only so deep.
+pub(crate) fn shallow(value: Value) -> Value {
+    const DEEPEST: usize = 64;
+    if depth(&value) > DEEPEST { Value::String(value.to_string()) } else { value }
+}
+
+fn depth(value: &Value) -> usize {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(fields) => fields.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
 }
 
 /// Reads an error that comes in the middle of an answer.
 pub(crate) fn error_in_stream(error: &Value) -> ModelError {
-    let text = |key: &str| error[key].as_str().map(str::to_owned);
+    let text = |key: &str| match &error[key] {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
     let message = text("message").or_else(|| error.as_str().map(str::to_owned));
     let message = message.unwrap_or_else(|| error.to_string());
     let kind = text("code").or_else(|| text("type")).unwrap_or_default();
-    let is_busy = ["rate_limit", "overloaded", "server_error", "unavailable", "429", "503"];
-    let trouble = if is_busy.iter().any(|word| kind.contains(word)) {
+    let trouble = if is_busy(&kind) {
         Trouble::Busy
     } else if is_too_long(&kind) || is_too_long(&message) {
         Trouble::TooLong
     } else {
         Trouble::Refused
     };
-    ModelError::new(trouble, message)
+    ModelError { retry_after: retry_in_words(&message), ..ModelError::new(trouble, message) }
+}
+
+/// Reports whether the code of an error says that the server has too much to do. Some
+/// servers give the status that the answer would have had.
+fn is_busy(code: &str) -> bool {
+    let words = ["rate_limit", "overloaded", "server_error", "unavailable", "slow_down"];
+    match code.parse() {
+        Ok(status) => matches!(status, 408_u16 | 429 | 500..),
+        Err(_) => words.iter().any(|word| code.contains(word)),
+    }
+}
+
+/// Finds when to try again in the words of an error, such as `Please try again in 1m3.5s.`
+pub(crate) fn retry_in_words(text: &str) -> Option<Duration> {
+    let text = text.to_lowercase();
+    let beginnings = ["try again in ", "retry in ", "retry after "];
+    beginnings.iter().find_map(|beginning| delay(text.split_once(beginning)?.1))
+}
+
+/// Reads the time that a text begins with, such as `34s`, `250ms`, `1m3.5s` or `20 seconds`.
+pub(crate) fn delay(text: &str) -> Option<Duration> {
+    let (mut seconds, mut rest) = (None, text);
+    loop {
+        let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
+        let after = rest.trim_start_matches(is_number);
+        let Ok(number) = rest[..rest.len() - after.len()].parse::<f64>() else { break };
+        let unit = after.trim_start();
+        rest = unit.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        let length = match &unit[..unit.len() - rest.len()] {
+            "ms" | "millisecond" | "milliseconds" => number / 1000.0,
+            "s" | "second" | "seconds" => number,
+            "m" | "minute" | "minutes" => number * 60.0,
+            "h" | "hour" | "hours" => number * 3600.0,
+            _ => break,
+        };
+        seconds = Some(seconds.unwrap_or(0.0) + length);
+    }
+    Duration::try_from_secs_f64(seconds?).ok()
 }
 
 /// Reports whether an error says that the conversation no longer fits.
@@ -163,6 +236,90 @@ pub(crate) fn is_too_long(text: &str) -> bool {
         "prompt is too long",
         "too many tokens",
         "input is too long",
+        "exceeds the maximum number of tokens",
     ];
     phrases.iter().any(|phrase| text.contains(phrase))
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_core::Origin;
+    use serde_json::json;
+
+    use super::{
+        testing::{request, speaker},
+        *,
+    };
+
+    #[test]
+    fn when_to_try_again_is_found_in_words() {
+        for (text, millis) in [
+            ("Rate limit reached. Please try again in 11.5s. Visit https://x.y/3s", 11_500),
+            ("Please try again in 250ms.", 250),
+            ("please TRY AGAIN IN 1m3s", 63_000),
+            ("try again in 1h0m0.5s", 3_600_500),
+            ("You exceeded your quota. Please retry in 34.25s.", 34_250),
+            ("Retry after 20 seconds", 20_000),
+        ] {
+            assert_eq!(retry_in_words(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["try again in a while", "try again in 3", "try again in .s", "in 3s", ""] {
+            assert_eq!(retry_in_words(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_understood_whether_its_code_is_a_word_or_a_number() {
+        let read = |code: Value, message: &str| {
+            let error = error_in_stream(&json!({ "code": code, "message": message }));
+            (error.trouble, error.retry_after)
+        };
+        let soon = Some(Duration::from_millis(2512));
+        let busy = "Rate limit reached. Please try again in 2.512s.";
+        assert_eq!(read(json!("rate_limit_exceeded"), busy), (Trouble::Busy, soon));
+        assert_eq!(read(json!(429), busy), (Trouble::Busy, soon));
+        assert_eq!(read(json!(502), "Provider disconnected"), (Trouble::Busy, None));
+        assert_eq!(read(json!("server_error"), "oops"), (Trouble::Busy, None));
+        assert_eq!(read(json!("context_length_exceeded"), "long"), (Trouble::TooLong, None));
+        assert_eq!(read(json!(400), "maximum context length"), (Trouble::TooLong, None));
+        assert_eq!(read(json!("invalid_prompt"), "no"), (Trouble::Refused, None));
+        assert_eq!(read(json!(403), "flagged"), (Trouble::Refused, None));
+    }
+
+    #[test]
+    fn arguments_that_are_too_deep_stay_text() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(arguments(nested(64)).is_array());
+        assert_eq!(arguments(nested(65)), Value::String(nested(65)));
+        assert_eq!(depth(&json!([1, { "a": [], "b": 2 }, []])), 3);
+    }
+
+    #[test]
+    fn turns_and_forks_share_a_cache_key_and_others_do_not() {
+        let say = |text: &str| Arc::new(Message::user(Origin::Person, text));
+        let key = |model: &str, system: &str, texts: &[&str]| {
+            let messages: Vec<_> = texts.iter().map(|text| say(text)).collect();
+            cache_key(&speaker("openai", model), &Request { system, ..request(&messages, &[]) })
+        };
+        let first = key("m", "s", &["audit"]);
+        assert_eq!(first, key("m", "s", &["audit", "and then?"]));
+        assert!(first.starts_with("adjutant-") && first.len() <= 64, "{first}");
+        for other in
+            [key("n", "s", &["audit"]), key("m", "t", &["audit"]), key("m", "s", &["another task"])]
+        {
+            assert_ne!(first, other);
+        }
+    }
+
+    #[test]
+    fn an_id_is_kept_if_it_fits_and_stands_in_always_alike() {
+        assert_eq!(fit_id("call_A-9", 40), "call_A-9");
+        for unfit in ["", "functions.read:0", &"x".repeat(41)] {
+            let stand_in = fit_id(unfit, 40);
+            assert_eq!(stand_in, fit_id(unfit, 40));
+            assert_eq!(fit_id(&stand_in, 40), stand_in, "{unfit}");
+            assert_ne!(stand_in, unfit);
+        }
+        assert_ne!(fit_id("a.b", 40), fit_id("a:b", 40));
+    }
 }

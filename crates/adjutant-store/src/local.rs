@@ -150,6 +150,9 @@ impl Channel {
         } else {
             event.seq = *last;
         }
+        if fragments.is_none() && kept.is_none() {
+            return;
+        }
         let event = Arc::new(event);
         let rings = [Some(fragments), is_kept.then_some(kept)];
         for ring in rings.into_iter().flatten() {

@@ -27,11 +27,8 @@ impl View for Both {
         self.1.pushed_down();
     }
 
-    fn detail(&self) -> Detail {
-        match (self.0.detail(), self.1.detail()) {
-            (Detail::Kept, Detail::Kept) => Detail::Kept,
-            _ => Detail::Fragments,
-        }
+    fn detail(&self) -> Option<Detail> {
+        self.0.detail().max(self.1.detail())
     }
 
     fn breath(&self) -> Option<Duration> {

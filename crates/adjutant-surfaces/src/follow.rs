@@ -3,11 +3,12 @@
 use std::{
     future::pending,
     io,
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use adjutant_core::{
-    AgentPath, Answer, Command, EventKind, Millis, QuestionId, Tree, tree::Question,
+    AgentPath, Answer, Command, Detail, EventKind, Millis, QuestionId, Report, Tree, tree::Question,
 };
 use adjutant_engine::{Events, Seen, Session};
 use futures_util::{FutureExt, StreamExt};
@@ -28,16 +29,24 @@ const BREATH: Duration = Duration::from_millis(1);
 /// The most that is seen before anything else has its turn.
 const RUSH: usize = 512;
 
-/// Follows a session to its end, showing it to `view` and asking `person`.
+/// Follows a session to its end, showing it to `view` and asking `person`. Without events it
+/// waits for the end.
 ///
 /// Ends early if nobody reads what is written ([`SurfaceError::ReaderGone`]); the
 /// session goes on until its caller stops it.
 pub async fn follow(
     session: &Session,
-    mut events: Events,
+    events: Option<Events>,
     view: &mut dyn View,
     person: Option<Person>,
 ) -> Result<Ended, SurfaceError> {
+    let mut events = match events {
+        Some(events) => events,
+        None => match session.report().await? {
+            Some(report) => return conclude(&report, view),
+            None => session.events_in(Detail::Kept, 0),
+        },
+    };
     let (mut presence, asking) = person.map(Person::split).unzip();
     let mut follower = Follower::new(view, asking);
     let mut ticks = interval(FRAME);
@@ -76,6 +85,14 @@ pub async fn follow(
             },
         }
     }
+}
+
+/// Shows the end of a session of which nothing else is to be told.
+fn conclude(report: &Report, view: &mut dyn View) -> Result<Ended, SurfaceError> {
+    let (outcome, receipt) = (Arc::clone(&report.outcome), Arc::clone(&report.receipt));
+    let ended = Ended { outcome, receipt, tree: Tree::default(), unanswered: Vec::new() };
+    view.end(&ended)?;
+    Ok(ended)
 }
 
 async fn hear(presence: &mut Option<Presence>) -> Option<String> {

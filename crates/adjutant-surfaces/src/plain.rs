@@ -28,8 +28,8 @@ impl View for Plain {
         self.log.flush()
     }
 
-    fn detail(&self) -> Detail {
-        Detail::Kept
+    fn detail(&self) -> Option<Detail> {
+        Some(Detail::Kept)
     }
 
     fn end(&mut self, ended: &Ended) -> io::Result<()> {

@@ -22,8 +22,8 @@ impl View for Quiet {
         Ok(())
     }
 
-    fn detail(&self) -> Detail {
-        Detail::Kept
+    fn detail(&self) -> Option<Detail> {
+        None
     }
 
     fn breath(&self) -> Option<Duration> {

@@ -32,8 +32,8 @@ impl View for Json {
         Ok(())
     }
 
-    fn detail(&self) -> Detail {
-        Detail::Kept
+    fn detail(&self) -> Option<Detail> {
+        Some(Detail::Kept)
     }
 
     fn breath(&self) -> Option<Duration> {

@@ -26,9 +26,9 @@ pub trait View: Send {
     /// cursor a row down.
     fn pushed_down(&mut self) {}
 
-    /// Returns how much the view wants to be shown.
-    fn detail(&self) -> Detail {
-        Detail::Fragments
+    /// Returns how much the view wants to be shown before the end, if anything.
+    fn detail(&self) -> Option<Detail> {
+        Some(Detail::Fragments)
     }
 
     /// Returns how long the view can do without being shown anything. The end is shown at

@@ -114,6 +114,7 @@ async fn begin(session: &Session) -> Result<(), Refusal> {
     let root = Root {
         model: "scripted/one".to_owned(),
         system: "".into(),
+        schema: None,
         grant,
         allowance: Allowance::default(),
         workdir: Path::new("/").into(),
@@ -142,7 +143,7 @@ async fn a_person_answers_what_is_asked() {
         }
     });
     let mut view = Plain::new(log, output(answer));
-    let ended = follow(&session, events, &mut view, Some(person)).await.unwrap();
+    let ended = follow(&session, Some(events), &mut view, Some(person)).await.unwrap();
     assert!(ended.unanswered.is_empty());
     let logged = written(&mut logged);
     assert!(logged.contains("root asks: Which colour?\nroot was answered: blue\n"), "{logged}");
@@ -165,7 +166,7 @@ async fn a_person_who_is_gone_leaves_the_question_unanswered() {
     let size = || Size { columns: 60, rows: 24 };
     let mut view = Live::new(terminal, Box::new(size), Style::Coloured, output(answer));
     begin(&session).await.unwrap();
-    let ended = follow(&session, events, &mut view, Some(person)).await.unwrap();
+    let ended = follow(&session, Some(events), &mut view, Some(person)).await.unwrap();
     assert_eq!(ended.unanswered.len(), 1);
     let drawn = written(&mut drawn);
     assert!(drawn.contains("root was not answered: nobody was there\u{1b}[K\n"), "{drawn}");
@@ -178,6 +179,6 @@ async fn a_front_end_nobody_reads_ends_quietly() {
     let (writer, reader) = wire();
     drop(reader);
     begin(&session).await.unwrap();
-    let ended = follow(&session, events, &mut Jsonl::new(writer), None).await;
+    let ended = follow(&session, Some(events), &mut Jsonl::new(writer), None).await;
     assert!(matches!(ended, Err(SurfaceError::ReaderGone)), "{ended:?}");
 }

@@ -14,6 +14,7 @@
 mod ask_user;
 mod blocking;
 mod brief;
+mod cached;
 mod delegation;
 mod find_files;
 mod gate;
@@ -43,8 +44,8 @@ pub fn all(settings: &DelegationSettings) -> Vec<Arc<dyn Tool>> {
         erase(find_files::FindFiles),
         erase(search_files::SearchFiles),
         erase(ask_user::AskUser),
-        erase(delegation::SubAgent::new(settings.sub_agent)),
-        erase(delegation::AgentSpawn::new(settings.agent_spawn)),
+        erase(delegation::SubAgent::new(settings)),
+        erase(delegation::AgentSpawn::new(settings)),
         erase(delegation::AgentStatus),
         erase(delegation::AgentCancel),
         erase(delegation::AgentList),

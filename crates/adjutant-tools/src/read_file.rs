@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     blocking::{self, Stoppable},
+    cached,
     place::Place,
     typed::TypedTool,
 };
@@ -64,39 +65,54 @@ impl TypedTool for ReadFile {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
+        blocking::check(host.token())?;
         let place = Place::find(&args.path, host.workdir());
         let (path, token) = (place.real.clone(), host.token().clone());
         let first = args.offset.map_or(1, NonZeroU64::get);
         let limit = args.limit.map_or(USUAL_LINES, NonZeroU64::get);
-        let text = blocking::run(move || {
-            let mut reader = open(&place, token)?;
-            read(&mut reader, first, limit).map_err(|error| place.error(&error))
-        });
-        let text = text.await?;
+        let text = match cached::read(&place.real) {
+            Some(bytes) => show(&place, &mut &*bytes, first, limit)?,
+            None => {
+                let open = move || show(&place, &mut open(&place, token)?, first, limit);
+                blocking::run(open).await?
+            }
+        };
         host.note(Fact::Read { path: path.display().to_string() });
         Ok(text)
     }
 }
 
-/// Opens a file that is text, as far as its beginning tells.
+/// Opens a file.
 fn open(place: &Place, token: CancellationToken) -> Result<impl BufRead + use<>, ToolError> {
-    let refuse = |why: &str| ToolError(format!("`{}` {why}", place.name(&place.real)));
     let metadata = place.metadata()?;
     if metadata.is_dir() {
-        return Err(refuse("is a directory: use list_dir"));
+        return Err(refuse(place, "is a directory: use list_dir"));
     }
     // Anything else, such as a pipe, might never end or never begin.
     if !metadata.is_file() {
-        return Err(refuse("is not a regular file"));
+        return Err(refuse(place, "is not a regular file"));
     }
+    let file = File::open(&place.real).map_err(|error| place.error(&error))?;
+    Ok(BufReader::with_capacity(PROBE_BYTES, Stoppable { reader: file, token }))
+}
+
+fn refuse(place: &Place, why: &str) -> ToolError {
+    ToolError(format!("`{}` {why}", place.name(&place.real)))
+}
+
+/// Shows the lines of a file that is text, as far as its beginning tells.
+fn show(
+    place: &Place,
+    reader: &mut impl BufRead,
+    first: u64,
+    limit: u64,
+) -> Result<String, ToolError> {
     let fail = |error| place.error(&error);
-    let reader = Stoppable { reader: File::open(&place.real).map_err(fail)?, token };
-    let mut reader = BufReader::with_capacity(PROBE_BYTES, reader);
     let beginning = reader.fill_buf().map_err(fail)?;
-    if beginning.contains(&0) {
-        return Err(refuse("is a binary file: its bytes are not shown"));
+    if beginning[..beginning.len().min(PROBE_BYTES)].contains(&0) {
+        return Err(refuse(place, "is a binary file: its bytes are not shown"));
     }
-    Ok(reader)
+    read(reader, first, limit).map_err(fail)
 }
 
 /// Reads lines `first` and up to `limit - 1` after it, holding no more than what is shown.
@@ -147,13 +163,18 @@ impl Line {
         let is_crlf = bytes.ends_with(b"\r\n");
         let end = if is_crlf { 2 } else { usize::from(bytes.ends_with(b"\n")) };
         bytes.truncate(bytes.len() - end);
-        let is_lossy = match str::from_utf8(&bytes) {
-            Ok(_) => false,
-            // The cut itself may have split the last character.
-            Err(error) => error.error_len().is_some() || rest == 0,
-        };
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        let cut = text.char_indices().nth(MOST_CHARS).map(|(cut, _)| cut);
+        let (mut text, is_lossy) = String::from_utf8(bytes).map_or_else(
+            |error| {
+                // The cut itself may have split the last character.
+                let is_lossy = error.utf8_error().error_len().is_some() || rest == 0;
+                (String::from_utf8_lossy(error.as_bytes()).into_owned(), is_lossy)
+            },
+            |text| (text, false),
+        );
+        // There are no more characters than bytes.
+        let is_long = text.len() > MOST_CHARS;
+        let cut = is_long.then(|| text.char_indices().nth(MOST_CHARS)).flatten();
+        let cut = cut.map(|(cut, _)| cut);
         text.truncate(cut.unwrap_or(text.len()));
         Ok(Some(Self { text, is_cut: cut.is_some(), is_crlf, is_lossy }))
     }
@@ -169,9 +190,13 @@ struct Page {
 
 impl Page {
     fn push(&mut self, number: u64, line: &Line) {
-        let _ = write!(self.text, "{number:>6}\t{}", line.text);
-        let note = if line.is_cut { " [the rest of the line is left out]" } else { "" };
-        let _ = writeln!(self.text, "{note}");
+        let _ = write!(self.text, "{number:>6}\t");
+        self.text.push_str(&line.text);
+        self.text.push_str(if line.is_cut {
+            " [the rest of the line is left out]\n"
+        } else {
+            "\n"
+        });
         self.has_crlf |= line.is_crlf;
         self.has_lossy |= line.is_lossy;
     }

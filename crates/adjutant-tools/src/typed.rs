@@ -28,6 +28,11 @@ pub trait TypedTool: Send + Sync + 'static {
     /// Tells the model when and how to call the tool.
     fn description(&self) -> String;
 
+    /// Adds to the schema of the arguments what only this very tool knows.
+    fn refine(&self, parameters: &mut Value) {
+        let _ = parameters;
+    }
+
     /// Returns what a call would touch; empty is its effect and nothing that could be named.
     fn touches(&self, args: &Self::Args, workdir: &Path) -> Vec<Touch> {
         let _ = (args, workdir);
@@ -58,12 +63,10 @@ struct Erased<T> {
 impl<T: TypedTool> Tool for Erased<T> {
     fn spec(&self) -> Arc<ToolSpec> {
         let spec = self.spec.get_or_init(|| {
-            Arc::new(ToolSpec {
-                name: T::NAME.to_owned(),
-                description: self.tool.description(),
-                parameters: schema::<T::Args>(),
-                effect: T::EFFECT,
-            })
+            let mut parameters = schema::<T::Args>();
+            self.tool.refine(&mut parameters);
+            let (name, description) = (T::NAME.to_owned(), self.tool.description());
+            Arc::new(ToolSpec { name, description, parameters, effect: T::EFFECT })
         });
         Arc::clone(spec)
     }

@@ -13,6 +13,7 @@ Examples:
   adjutant demo                             watch a tree of agents, without a key or a network
   adjutant run --model rehearsal 'audit'    give the root a task
   adjutant run --model rehearsal < task.md  take the task from stdin
+  adjutant models                           show which models can be used
   adjutant config                           show every setting and where it came from";
 
 const RUN_HELP: &str = "\
@@ -36,6 +37,10 @@ Later layers win: defaults, the user's file, the project's file (the nearest
 .adjutant/config.toml), the environment (limits.max_depth is ADJUTANT_LIMITS_MAX_DEPTH),
 the command line.";
 
+const MODELS_HELP: &str = "\
+Prices are in dollars for a million tokens. They come with the program and have a date; check
+with your provider. Your own figures go into models.toml beside your config.toml.";
+
 /// Run trees of agents
 #[derive(Debug, Parser)]
 #[command(name = "adjutant", version, after_help = EXAMPLES, disable_help_subcommand = true)]
@@ -56,6 +61,9 @@ pub enum Command {
     /// Show every setting, its value and where it came from
     #[command(after_help = CONFIG_HELP, args_conflicts_with_subcommands = true)]
     Config(ConfigArguments),
+    /// Show which models can be used, what they can do and what they cost
+    #[command(after_help = MODELS_HELP)]
+    Models(ModelsArguments),
     /// Write a script that completes the command line
     Completions {
         /// The shell to write it for
@@ -96,13 +104,21 @@ pub struct RunArguments {
     #[arg(short, long = "prompt", value_name = "PROMPT", conflicts_with = "prompt")]
     pub prompt_flag: Option<String>,
 
-    /// Set the model: `openai/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key
+    /// Set the model: `anthropic/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key
     #[arg(long)]
     pub model: Option<String>,
 
     /// Set how freely agents act
     #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::name)))]
     pub mode: Option<String>,
+
+    /// What the models say, kept or played.
+    #[command(flatten)]
+    pub tape: TapeArguments,
+
+    /// Have the answer fit the JSON Schema in this file; stdout is then that JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
 
     /// Where and how.
     #[command(flatten)]
@@ -141,6 +157,21 @@ pub struct ConfigArguments {
     pub place: PlaceArguments,
 }
 
+/// What `models` takes.
+#[derive(Debug, Args)]
+pub struct ModelsArguments {
+    /// Show this provider's only, usable or not
+    pub provider: Option<String>,
+
+    /// Write a JSON array, one object a provider
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+}
+
 /// What else `config` does.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -162,6 +193,19 @@ pub struct PlaceArguments {
     /// Set a key, as in `-c limits.max_depth=2`; can be repeated, the last one counts
     #[arg(short = 'c', value_name = "KEY=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
+}
+
+/// Whether what the models say is kept or played.
+#[derive(Debug, Default, Args)]
+pub struct TapeArguments {
+    /// Keep what the models say to the whole tree in this file. It is written when the run
+    /// has ended, and not if the process is killed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+
+    /// Play what such a file has, without a key or a network. Tools are run again
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "record")]
+    pub replay: Option<PathBuf>,
 }
 
 /// What a command shows.
@@ -214,6 +258,8 @@ impl From<DemoArguments> for RunArguments {
             prompt_flag: None,
             model: Some("rehearsal".to_owned()),
             mode: None,
+            output_schema: None,
+            tape: TapeArguments::default(),
             place,
             output,
         }

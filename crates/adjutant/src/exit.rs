@@ -33,7 +33,7 @@ impl ExitCode {
             (Ending::Cancelled, _) => Self::Cancelled,
             (Ending::Failed, Some(Cause::Model)) => Self::Provider,
             (Ending::Failed, Some(Cause::Unattended)) => Self::Unattended,
-            (Ending::Failed, Some(Cause::Stuck | Cause::Internal) | None)
+            (Ending::Failed, Some(Cause::Stuck | Cause::Misfit | Cause::Internal) | None)
             | (Ending::Interrupted, _) => Self::Failed,
         }
     }
@@ -58,6 +58,7 @@ mod tests {
             (short(Ending::Failed), 1),
             (short(Ending::Interrupted), 1),
             (failed(Cause::Stuck), 1),
+            (failed(Cause::Misfit), 1),
             (failed(Cause::Internal), 1),
             (failed(Cause::Model), 3),
             (short(Ending::BudgetExceeded), 4),

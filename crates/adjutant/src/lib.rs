@@ -4,15 +4,20 @@
 //! [`arguments`], [`config`] and what [`run`] makes of them.
 
 pub mod arguments;
+pub mod choice;
 pub mod config;
 pub mod error;
 pub mod exit;
+pub mod models;
 mod nearest;
+mod open_files;
+mod output_schema;
 mod person;
 pub mod place;
 pub mod prepared;
 pub mod prompt;
 pub mod run;
+mod source;
 mod surroundings;
 
 pub use adjutant_core as core;

@@ -8,8 +8,11 @@ use std::{
 
 use adjutant::{
     CliError, ExitCode, Surroundings,
-    arguments::{Arguments, Command, ConfigArguments, ConfigCommand, complaint, kept},
+    arguments::{
+        Arguments, Command, ConfigArguments, ConfigCommand, ModelsArguments, complaint, kept,
+    },
     config::{Config, Written, show_json, show_places, show_text},
+    models::Selection,
     place::working_directory,
     run::run,
 };
@@ -54,6 +57,7 @@ fn dispatch(command: Command) -> Result<process::ExitCode, CliError> {
         Command::Run(arguments) => run(arguments, &Surroundings::of_process()?)?,
         Command::Demo(arguments) => run(arguments.into(), &Surroundings::of_process()?)?,
         Command::Config(arguments) => config(&arguments, &Surroundings::of_process()?)?,
+        Command::Models(arguments) => models(&arguments, &Surroundings::of_process()?)?,
         Command::Completions { shell } => completions(shell)?,
     };
     Ok(code.into())
@@ -70,6 +74,16 @@ fn config(arguments: &ConfigArguments, around: &Surroundings) -> Result<ExitCode
     Config::check(&written, around)?;
     let show = if arguments.json { show_json } else { show_text };
     show(&written, &mut stdout)?;
+    Ok(ExitCode::Completed)
+}
+
+fn models(arguments: &ModelsArguments, around: &Surroundings) -> Result<ExitCode, CliError> {
+    let ModelsArguments { provider, json, place } = arguments;
+    let directory = working_directory(around, place.cwd.as_deref())?;
+    let config = Config::load(around, &directory, &place.flags())?;
+    let selection = Selection::look(&config, provider.as_deref())?;
+    let write = if *json { Selection::write_json } else { Selection::write_text };
+    write(&selection, &mut io::stdout().lock())?;
     Ok(ExitCode::Completed)
 }
 

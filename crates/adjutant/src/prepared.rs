@@ -1,16 +1,18 @@
 //! Everything a run needs before anything is started.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use adjutant_models::Variables;
+use serde_json::Value;
 
 use crate::{
     CliError, Surroundings,
     arguments::{OutputArguments, RunArguments},
+    choice::Choice,
     config::Config,
-    error::Kind,
+    output_schema,
     place::working_directory,
     prompt::{Stdin, prompt},
+    source::Tape,
 };
 
 /// Everything a run needs before anything is started, checked.
@@ -19,17 +21,19 @@ pub struct Prepared {
     /// What holds.
     pub config: Config,
     /// The model the root runs on.
-    pub model: String,
+    pub choice: Choice,
     /// Where it works, absolute and with every link resolved.
     pub directory: PathBuf,
     /// What it is to do.
     pub prompt: String,
+    /// The JSON Schema its answer has to fit.
+    pub schema: Option<Arc<Value>>,
+    /// What becomes of what the models say.
+    pub tape: Tape,
     /// What goes to stdout.
     pub output: Output,
     /// Whether progress goes to stderr.
     pub progress: Progress,
-    /// The keys and addresses of providers.
-    pub variables: Variables,
 }
 
 /// What goes to stdout.
@@ -62,11 +66,16 @@ impl Prepared {
         let directory = working_directory(around, arguments.place.cwd.as_deref())?;
         let config = Config::load(around, &directory, &arguments.flags())?;
         // Stdin comes last: nobody should type a task only to learn of a wrong setting.
-        let model = config.model.clone().ok_or_else(|| no_model(around))?;
+        let tape = Tape::prepare(arguments.tape, around)?;
+        let choice = match tape.model(arguments.model) {
+            Some(model) => Choice { model, why: None },
+            None => Choice::new(&config, around)?,
+        };
+        let schema = arguments.output_schema.as_deref();
+        let schema = schema.map(|path| output_schema::read(&around.directory, path)).transpose()?;
         let prompt = prompt(arguments.prompt.or(arguments.prompt_flag), stdin)?;
         let (output, progress) = (arguments.output.output(), arguments.output.progress());
-        let variables = around.providers.clone();
-        Ok(Self { config, model, directory, prompt, output, progress, variables })
+        Ok(Self { config, choice, directory, prompt, schema, tape, output, progress })
     }
 }
 
@@ -84,15 +93,6 @@ impl OutputArguments {
     }
 }
 
-fn no_model(around: &Surroundings) -> CliError {
-    let message = "no model is set: give `--model PROVIDER/MODEL`, such as `openai/MODEL` with \
-                   OPENAI_API_KEY set or `ollama/MODEL` on this machine, or `--model rehearsal`, \
-                   which needs no key, or a script with `--model scripted/FILE`";
-    let user = around.user_file();
-    CliError::new(Kind::Usage, message)
-        .hint(format!("to set it for good, write `model = \"…\"` into {}", user.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -107,7 +107,7 @@ mod tests {
             config_home: directory.path().join("config"),
             data_home: directory.path().join("data"),
             variables: vec![("ADJUTANT_MODE".to_owned(), "plan".to_owned())],
-            providers: Variables::default(),
+            providers: adjutant_models::Variables::default(),
         };
         let arguments = match Arguments::parse_from([&["adjutant"], arguments].concat()).command {
             Command::Run(arguments) => arguments,
@@ -139,7 +139,7 @@ mod tests {
     fn a_demo_is_a_run_of_the_rehearsal() {
         let directory = TempDir::new().unwrap();
         let demo = prepare(&directory, &["demo", "--json", "-c", "limits.max_depth=1"]);
-        assert_eq!((demo.model.as_str(), demo.output), ("rehearsal", Output::Json));
+        assert_eq!((demo.choice.model.as_str(), demo.output), ("rehearsal", Output::Json));
         assert_eq!(demo.config.max_depth, 1);
         assert_ne!(demo.prompt, "from stdin");
     }

@@ -7,11 +7,11 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Bus, Charter, Command, Ending, Grant, Journal, Pattern, Rules,
-    SessionId, Tool,
+    Access, AgentPath, Allowance, Bus, Charter, Command, Detail, Ending, Grant, Journal, Pattern,
+    Rules, SessionId, Tool,
 };
 use adjutant_engine::{Parts, Root, Session, Stay};
-use adjutant_models::{Catalogue, Pace, script::Severity};
+use adjutant_models::{Pace, script::Severity};
 use adjutant_store::{LocalBus, MemoryJournal, SqliteJournal};
 use adjutant_surfaces::{
     Both, Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Quiet, Reader, Size, Style,
@@ -20,7 +20,7 @@ use adjutant_surfaces::{
 use adjutant_tools::DelegationSettings;
 use futures_util::StreamExt as _;
 use tokio::{
-    runtime::Builder,
+    runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
 };
 use uuid::Uuid;
@@ -30,9 +30,11 @@ use crate::{
     arguments::RunArguments,
     config::{self, Config},
     error::Kind,
+    open_files,
     person::Terminal,
     prepared::{Output, Prepared, Progress},
     prompt::Stdin,
+    source::Source,
 };
 
 /// How long tasks that are left over may take to go.
@@ -43,43 +45,64 @@ pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, C
     let mut stdin = io::stdin();
     let stdin = if stdin.is_terminal() { Stdin::Terminal } else { Stdin::Piped(&mut stdin) };
     let prepared = Prepared::new(arguments, around, stdin)?;
-    // Agents have a thread of their own: a front end that cannot write does not hold them up.
-    // A few more for files are enough; a hundred would only get in each other's way.
-    let mut runtime = Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).max_blocking_threads(4).enable_all().build()?;
-    let code = runtime.block_on(work(prepared));
+    open_files::make_room();
+    let terminal = Terminal::find();
+    let runtime = runtime(&prepared, terminal.is_some())?;
+    let code = runtime.block_on(work(prepared, terminal));
     // The journal is closed with the last task. Whatever else is left, such as a search
     // through a huge directory, is not waited for.
     runtime.shutdown_timeout(LEAVING);
     code
 }
 
-async fn work(prepared: Prepared) -> Result<ExitCode, CliError> {
-    let Prepared { config, model, directory, prompt, output, progress, variables } = prepared;
-    let models = Arc::new(Catalogue::new(pace(output, progress)).variables(variables));
+/// Agents have a thread of their own, so that a front end that cannot write does not hold
+/// them up; where nothing is shown before the end, there is none.
+fn runtime(prepared: &Prepared, is_attended: bool) -> io::Result<Runtime> {
+    let is_silent = prepared.output == Output::Answer && prepared.progress == Progress::Hidden;
+    let mut runtime = if is_silent && !is_attended {
+        Builder::new_current_thread()
+    } else {
+        Builder::new_multi_thread()
+    };
+    // A few more for files are enough; a hundred would only get in each other's way.
+    runtime.worker_threads(1).max_blocking_threads(4).enable_all().build()
+}
+
+async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode, CliError> {
+    let Prepared { config, choice, directory, prompt, schema, tape, output, progress } = prepared;
+    if let (Some(why), Progress::Shown) = (&choice.why, progress) {
+        let _ = writeln!(Aside, "{why}");
+    }
+    let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
     let tools = tools(&config);
     check_rules(&config.rules, &tools)?;
-    let session = open(&config, Arc::clone(&models), tools);
+    let session = open(&config, &source, tools);
     let root = Root {
-        model,
+        model: choice.model,
         system: config.instructions.as_str().into(),
+        schema,
         grant: grant(&config, &directory),
         allowance: config.allowance,
         workdir: directory,
         stay: Stay::UntilDone,
     };
-    let person = Terminal::find()
-        .map(|terminal| Person::attend(&session, terminal.keyboard, terminal.writer));
+    let person =
+        terminal.map(|terminal| Person::attend(&session, terminal.keyboard, terminal.writer));
     let mut view = view(&session, output, progress);
-    let events = session.events_in(view.detail(), 0);
+    let detail = view.detail().max(person.is_some().then_some(Detail::Kept));
+    let events = detail.map(|detail| session.events_in(detail, 0));
     let begun = session.begin(root, prompt).await;
     begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
     heed_interrupts(session.clone())?;
     let error = match follow(&session, events, &mut *view, person).await {
-        Ok(ended) => return Ok(conclude(&ended, &models, progress)),
+        Ok(ended) => {
+            source.keep()?;
+            return Ok(conclude(&ended, &source, progress));
+        }
         Err(error) => error,
     };
     leave(&session).await;
+    source.keep()?;
     Err(match error {
         SurfaceError::ReaderGone => io::Error::from(io::ErrorKind::BrokenPipe).into(),
         SurfaceError::Journal(error) => CliError::new(Kind::Internal, error.to_string())
@@ -93,6 +116,7 @@ fn tools(config: &Config) -> Vec<Arc<dyn Tool>> {
     adjutant_tools::all(&DelegationSettings {
         sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
         agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
+        models: config.settings.allowed_models.clone(),
     })
 }
 
@@ -106,7 +130,7 @@ fn check_rules(rules: &Rules, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
         .hint(format!("there are: {}", names.join(", "))))
 }
 
-fn open(config: &Config, models: Arc<Catalogue>, tools: Vec<Arc<dyn Tool>>) -> Session {
+fn open(config: &Config, source: &Source, tools: Vec<Arc<dyn Tool>>) -> Session {
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
     let journal: Arc<dyn Journal> = match config.journal {
         config::Journal::Memory => Arc::new(MemoryJournal::new(Arc::clone(&bus))),
@@ -115,7 +139,8 @@ fn open(config: &Config, models: Arc<Catalogue>, tools: Vec<Arc<dyn Tool>>) -> S
             Arc::new(SqliteJournal::new(path, durability, Arc::clone(&bus)))
         }
     };
-    let settings = config.settings.clone();
+    let (models, journal) = (source.models(), source.follow(journal));
+    let settings = source.settings(config.settings.clone());
     let id = SessionId::from(Uuid::now_v7());
     Session::open(id, Parts { models, tools, journal, bus, settings })
 }
@@ -222,7 +247,7 @@ async fn leave(session: &Session) {
 
 /// Says what a script or a person should know besides the answer. If nobody reads that, the
 /// code is the same.
-fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> ExitCode {
+fn conclude(ended: &Ended, source: &Source, progress: Progress) -> ExitCode {
     let mut code = ExitCode::of(&ended.outcome);
     let is_short = ended.outcome.ending != Ending::Completed;
     if let (Some(reason), true, Progress::Hidden) = (&ended.outcome.reason, is_short, progress) {
@@ -232,7 +257,10 @@ fn conclude(ended: &Ended, models: &Catalogue, progress: Progress) -> ExitCode {
     for question in ended.unanswered.iter().filter(|_| is_silent) {
         let _ = writeln!(Aside, "warning: nobody was there to answer {}", question.path);
     }
-    for unused in models.unused() {
+    if let (Some(astray), Progress::Shown) = (source.astray(), progress) {
+        let _ = writeln!(Aside, "error: {astray}");
+    }
+    for unused in source.unused() {
         let has_failed = unused.severity == Severity::Fail;
         // Whoever stopped a run knows that it did not use everything.
         if !has_failed && ended.outcome.ending == Ending::Cancelled {

@@ -31,13 +31,21 @@ impl Surroundings {
         })?;
         let base = Xdg::new().map_err(|error| CliError::new(Kind::Config, error.to_string()))?;
         let (config_home, data_home) = (base.config_dir(), base.data_dir());
-        let (variables, providers) = (variables()?, Variables::read(|name| env::var(name).ok()));
+        let words = env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let (variables, providers) = (variables()?, Variables::new(words));
         Ok(Self { directory, config_home, data_home, variables, providers })
     }
 
     /// Returns where the user's file is looked for.
     pub fn user_file(&self) -> PathBuf {
         self.config_home.join("adjutant/config.toml")
+    }
+
+    /// Returns where the user's own figures about models are looked for.
+    pub fn figures_file(&self) -> PathBuf {
+        self.config_home.join("adjutant/models.toml")
     }
 
     /// Returns where the journal is when nobody says otherwise.

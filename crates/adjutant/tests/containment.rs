@@ -158,6 +158,7 @@ async fn every_levels_processes_are_gone_before_its_end_is_recorded() {
     let root = Root {
         model: "test".to_owned(),
         system: "".into(),
+        schema: None,
         grant: grant(&directory),
         allowance: Allowance::default(),
         workdir: directory.clone(),

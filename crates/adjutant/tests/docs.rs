@@ -17,12 +17,14 @@ use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 const README: &str = include_str!("../../../README.md");
+const MODELS: &str = include_str!("../../../docs/models.md");
+const CASSETTES: &str = include_str!("../../../docs/cassettes.md");
 const SCRIPTS: &str = include_str!("../../../docs/scripts.md");
 const MARK: &str = "<!-- test -->\n```";
 
 #[test]
 fn every_example_does_what_it_shows() {
-    for document in [README, SCRIPTS] {
+    for document in [README, MODELS, SCRIPTS, CASSETTES] {
         let home = TempDir::new().unwrap();
         let tried: usize = blocks(document).map(|block| attempt(home.path(), &block)).sum();
         assert_ne!(tried, 0);

@@ -9,9 +9,13 @@ use tempfile::TempDir;
 use crate::{
     cargo,
     measure::{self, Cost},
+    streams,
 };
 
-const CHILDREN: usize = 1000;
+/// How many children there are where there are many.
+pub(crate) const CHILDREN: usize = 1000;
+/// What the root is told.
+pub(crate) const TASK: &str = "go";
 
 /// Builds the release binary and measures it.
 #[expect(clippy::print_stdout, reason = "it is what was asked for")]
@@ -25,11 +29,11 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     row("--version", runs, &[&binary[..], &["--version".to_owned()]].concat())?;
     let memory = ["journal=memory".to_owned()];
     let file = [format!("journal_path={}", place.path().join("journal.db").display())];
-    let turn = row("one turn, in memory", runs, &task(&one, &memory))?;
-    row("one turn, journalled", runs, &task(&one, &file))?;
+    let turn = row("one turn, in memory", runs, &command(&one, &memory))?;
+    row("one turn, journalled", runs, &command(&one, &file))?;
     let runs = runs.div_ceil(3);
-    let fan = row("1000 children, in memory", runs, &task(&many, &memory))?;
-    let kept = row("1000 children, journalled", runs, &task(&many, &file))?;
+    let fan = row("1000 children, in memory", runs, &command(&many, &memory))?;
+    let kept = row("1000 children, journalled", runs, &command(&many, &file))?;
     let child = |cost: &Cost| (cost.cpu - turn.cpu) as f64 / CHILDREN as f64 / 1e3;
     let each = (fan.memory - turn.memory) as f64 / CHILDREN as f64;
     println!(
@@ -38,7 +42,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         each,
         child(&kept)
     );
-    Ok(())
+    streams::run()
 }
 
 fn one_turn() -> Value {
@@ -59,19 +63,20 @@ fn fan_out() -> Value {
     ] })
 }
 
+/// Writes a script and returns the model that says it.
 fn script(place: &Path, name: &str, script: &Value) -> Result<String> {
     let path = place.join(name).with_extension("json");
     fs::write(&path, script.to_string())?;
-    Ok(path.display().to_string())
+    Ok(format!("scripted/{}", path.display()))
 }
 
-fn task(script: &str, settings: &[String]) -> Vec<String> {
+/// Returns a run on a model, with limits that are in nobody's way.
+pub(crate) fn command(model: &str, settings: &[String]) -> Vec<String> {
     let limits = ["concurrent_agents", "children_per_agent", "concurrent_ops", "model_calls"];
     let limits = limits.map(|limit| format!("limits.max_{limit}={}", 2 * CHILDREN));
-    let settings = limits.iter().chain(settings).flat_map(|it| ["-c".to_owned(), it.clone()]);
-    let run = ["target/release/adjutant", "run", "--quiet", "--mode", "auto", "--model"];
-    let run = run.map(str::to_owned).into_iter().chain([format!("scripted/{script}")]);
-    run.chain(settings).chain(["go".to_owned()]).collect()
+    let settings = limits.iter().chain(settings).flat_map(|it| ["-c", it]);
+    let run = ["target/release/adjutant", "run", "--quiet", "--mode", "auto", "--model", model];
+    run.into_iter().chain(settings).chain([TASK]).map(str::to_owned).collect()
 }
 
 /// Prints the median of several runs.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod measure;
+mod streams;
 
 use std::process::Command;
 
@@ -16,11 +17,19 @@ enum Task {
     Test,
     /// Run what has to hold before a change lands: format, lints, tests
     Check,
-    /// Measure the release build: cold start, a thousand children, the journal's price
+    /// Measure the release build: cold start, a thousand children, the journal's price, a
+    /// thousand streams
     Bench {
         /// How often each case is run
         #[arg(long, default_value_t = 10)]
         runs: usize,
+    },
+    /// Mutate what comes from outside and check what has to hold: [TARGET] [--seconds N]
+    #[command(disable_help_flag = true)]
+    Fuzz {
+        /// What the fuzzer is told; `--help` tells what it can be told
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
     },
     /// Run a command and print its cost as JSON
     #[command(hide = true)]
@@ -35,6 +44,7 @@ fn main() -> Result<()> {
         Task::Test => test(),
         Task::Check => check(),
         Task::Bench { runs } => bench::run(runs),
+        Task::Fuzz { arguments } => fuzz(&arguments),
         Task::Measure { command } => measure::print(&command),
     }
 }
@@ -47,6 +57,12 @@ fn check() -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     test()
+}
+
+fn fuzz(arguments: &[String]) -> Result<()> {
+    let run = ["run", "--quiet", "--package", "adjutant-fuzz", "--"];
+    let arguments = arguments.iter().map(String::as_str);
+    cargo(&run.into_iter().chain(arguments).collect::<Vec<_>>())
 }
 
 fn cargo(arguments: &[&str]) -> Result<()> {

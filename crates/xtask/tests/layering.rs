@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-const ALLOWED: [(&str, &[&str]); 8] = [
+const ALLOWED: [(&str, &[&str]); 9] = [
     ("adjutant-core", &[]),
     ("adjutant-engine", &["adjutant-core"]),
     ("adjutant-models", &["adjutant-core"]),
@@ -27,6 +27,8 @@ const ALLOWED: [(&str, &[&str]); 8] = [
             "adjutant-tools",
         ],
     ),
+    // Not shipped.
+    ("adjutant-fuzz", &["adjutant-core", "adjutant-models"]),
     ("xtask", &[]),
 ];
 

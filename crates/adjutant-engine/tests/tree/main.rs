@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests may panic")]
 
+mod answer_does_not_fit;
 mod authority_leaks;
 mod cancelling_leaves_something;
 mod child_outlives_its_parent;
@@ -9,6 +10,7 @@ mod fork_forgets;
 mod journal_fails;
 mod limit_is_not_kept;
 mod model_breaks;
+mod model_is_not_allowed;
 mod news_is_lost;
 mod question_hangs;
 mod random_tree_breaks;

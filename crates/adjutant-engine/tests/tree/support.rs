@@ -48,6 +48,7 @@ pub(crate) struct Plan {
     allowance: Allowance,
     settings: Settings,
     stay: Stay,
+    schema: Option<Value>,
     tools: Vec<Arc<dyn Tool>>,
     models: Vec<(&'static str, Arc<dyn Model>)>,
     bus: LocalBus,
@@ -75,6 +76,7 @@ impl Plan {
             allowance: Allowance::default(),
             settings: Settings::default(),
             stay: Stay::UntilDone,
+            schema: None,
             tools: adjutant_tools::all(&DelegationSettings::default()),
             models: Vec::new(),
             bus: LocalBus::default(),
@@ -119,6 +121,11 @@ impl Plan {
         Self { stay: Stay::UntilTold, ..self }
     }
 
+    /// Has a root whose answer has to fit a schema.
+    pub(crate) fn schema(self, schema: Value) -> Self {
+        Self { schema: Some(schema), ..self }
+    }
+
     pub(crate) fn tool(mut self, tool: impl Tool + 'static) -> Self {
         self.tools.push(Arc::new(tool));
         self
@@ -143,7 +150,8 @@ impl Plan {
         });
         let (model, system) = ("test".to_owned(), "be brief".into());
         let (allowance, stay) = (self.allowance, self.stay);
-        Root { model, system, grant, allowance, workdir, stay }
+        let schema = self.schema.clone().map(Arc::new);
+        Root { model, system, schema, grant, allowance, workdir, stay }
     }
 
     /// Begins with nobody there.
@@ -154,6 +162,14 @@ impl Plan {
     /// Begins with somebody there.
     pub(crate) async fn begin_attended(self, task: &str) -> (Tree, Attendance) {
         let root = self.root();
+        let tree = self.open();
+        let attendance = tree.session.attend();
+        tree.session.begin(root, task.to_owned()).await.unwrap();
+        (tree, attendance)
+    }
+
+    /// Opens a session and does not begin.
+    pub(crate) fn open(self) -> Tree {
         let model = Arc::new(Scripted::new(self.script));
         let catalogue = Catalogue::new(Pace::Prompt).with("test", model.clone());
         let add = |all: Catalogue, (name, model)| all.with(name, model);
@@ -167,9 +183,8 @@ impl Plan {
             settings: self.settings,
         };
         let session = Session::open(SessionId::from(uuid::Uuid::now_v7()), parts);
-        let (events, attendance) = (session.events(0), session.attend());
-        session.begin(root, task.to_owned()).await.unwrap();
-        (Tree { session, model, journal, seen: Vec::new(), events }, attendance)
+        let events = session.events(0);
+        Tree { session, model, journal, seen: Vec::new(), events }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Finding a model by its name.
 
-use std::{fs, sync::Arc};
+use std::{collections::BTreeMap, fs, sync::Arc};
 
-use adjutant_core::{Models, Trouble};
+use adjutant_core::{Models, Price, Trouble};
 use adjutant_models::{
-    Catalogue, PROVIDERS, Pace, Scripted, Unused,
+    Catalogue, PROVIDERS, Pace, Providers, Scripted, Unused, Variables,
     script::{Reply, Script, Severity},
 };
 
@@ -67,4 +67,34 @@ async fn all_who_use_a_script_share_what_is_used_of_it() {
     let replies = vec!["reply 3 for `*`: “3”".to_owned()];
     let unused = Unused { model: name.into(), severity: Severity::Fail, replies };
     assert_eq!(catalogue.unused(), [unused]);
+}
+
+#[test]
+fn what_is_known_of_a_model_comes_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("models.toml");
+    fs::write(&file, "[providers.openai.models.mine]\nwindow = 7\nmax_output = 5").unwrap();
+    let key = ("OPENAI_API_KEY".to_owned(), "k".to_owned());
+    let providers = Providers::new(BTreeMap::new(), &Variables::new([key])).unwrap();
+    let providers = Arc::new(providers.figures_in(file));
+    let catalogue = Catalogue::new(Pace::Prompt).providers(providers);
+    let info = |name: &str| catalogue.find(name).unwrap().info().clone();
+    let mine = info("openai/mine-2026-01-01");
+    assert_eq!((mine.window, mine.max_output, mine.price), (7, 5, None));
+    let unknown = info("openai/nobody's");
+    assert_eq!((unknown.window, unknown.max_output, unknown.price), (128_000, 8192, None));
+    assert_eq!(info("ollama/any").price, Some(Price::default()));
+    assert!(info("openai/gpt-5-mini").price.unwrap().output > 0);
+}
+
+#[test]
+fn figures_that_cannot_be_read_are_told_when_a_served_model_is_wanted() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("models.toml");
+    fs::write(&file, "\nnonsense").unwrap();
+    let providers = Arc::new(Providers::default().figures_in(file.clone()));
+    let catalogue = Catalogue::new(Pace::Prompt).providers(providers);
+    assert!(catalogue.find("rehearsal").is_ok());
+    let error = catalogue.find("ollama/any").err().unwrap();
+    assert!(error.message.starts_with(&format!("{}:2: ", file.display())), "{error}");
 }

@@ -102,6 +102,7 @@ fn started() -> EventKind {
         name: AWKWARD.to_owned(),
         task: AWKWARD.to_owned(),
         context: Context::Fork,
+        provider: Some(AWKWARD.to_owned()),
         model: Some(AWKWARD.to_owned()),
         instructions: Some(AWKWARD.to_owned()),
         schema: Some(Arc::new(serde_json::json!({ AWKWARD: null }))),

@@ -3,17 +3,19 @@
 use std::num::NonZeroU64;
 
 use adjutant_core::{
-    Access, Allowance, Context, Delivery, Effect, Host, Limits, Order, Started, ToolError, Wish,
+    Access, Allowance, AllowedModels, Context, Delivery, Effect, Host, Limits, Order, Started,
+    ToolError, Wish,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{delegation, json, report, task};
+use super::{DelegationSettings, delegation, json, name_models, report, schema, task};
 use crate::{brief, typed::TypedTool};
 
 pub(crate) struct AgentSpawn {
     allowance: Allowance,
+    models: AllowedModels,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -22,6 +24,8 @@ pub(crate) struct Args {
     /// The task. The sub-agent knows nothing of this conversation, so say all it needs, and
     /// what to answer with.
     prompt: String,
+    /// Another provider than yours; `model` is then one of its models.
+    provider: Option<String>,
     /// Another model than yours.
     model: Option<String>,
     /// Which of your tools it has (default: all of them).
@@ -31,6 +35,9 @@ pub(crate) struct Args {
     budget: Option<Budget>,
     /// Another system prompt than yours.
     system_prompt: Option<String>,
+    /// A JSON Schema for its answer, which is then JSON that fits. Use it where you need facts
+    /// in a known shape.
+    output_schema: Option<Map<String, Value>>,
 }
 
 /// Empty braces make serde refuse a `tools` that would mean nothing.
@@ -100,8 +107,8 @@ fn positive(name: &str, amount: Option<u64>) -> Result<Option<NonZeroU64>, ToolE
 }
 
 impl AgentSpawn {
-    pub(crate) fn new(allowance: Allowance) -> Self {
-        Self { allowance }
+    pub(crate) fn new(settings: &DelegationSettings) -> Self {
+        Self { allowance: settings.agent_spawn, models: settings.models.clone() }
     }
 
     fn order(&self, args: Args) -> Result<Order, ToolError> {
@@ -112,9 +119,10 @@ impl AgentSpawn {
             name: "agent".to_owned(),
             task: task(args.prompt)?,
             context: Context::Fresh,
+            provider: args.provider,
             model: args.model,
             instructions: args.system_prompt,
-            schema: None,
+            schema: schema(args.output_schema),
             limits: Limits { authority, allowance },
             delivery: Delivery::Pushed,
         })
@@ -145,6 +153,10 @@ impl TypedTool for AgentSpawn {
             text += &format!(" Without budget.max_tokens it has {tokens} tokens.");
         }
         text
+    }
+
+    fn refine(&self, parameters: &mut Value) {
+        name_models(parameters, &self.models);
     }
 
     fn summary(&self, args: &Args) -> String {

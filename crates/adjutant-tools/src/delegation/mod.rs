@@ -8,10 +8,11 @@ mod agent_status;
 mod report;
 mod sub_agent;
 
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, sync::Arc};
 
-use adjutant_core::{Allowance, Delegation, Host, Refusal, ToolError};
+use adjutant_core::{Allowance, AllowedModels, Delegation, Host, Refusal, ToolError};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 pub(crate) use agent_cancel::AgentCancel;
 pub(crate) use agent_list::AgentList;
@@ -19,13 +20,15 @@ pub(crate) use agent_spawn::AgentSpawn;
 pub(crate) use agent_status::AgentStatus;
 pub(crate) use sub_agent::SubAgent;
 
-/// What a child may spend when the call does not say.
-#[derive(Clone, Copy, Debug)]
+/// What a child is given when the call does not say, and what the call may say.
+#[derive(Clone, Debug)]
 pub struct DelegationSettings {
-    /// A child of `sub_agent`. The time is how long the call waits.
+    /// What a child of `sub_agent` may spend. The time is how long the call waits.
     pub sub_agent: Allowance,
-    /// A child of `agent_spawn`.
+    /// What a child of `agent_spawn` may spend.
     pub agent_spawn: Allowance,
+    /// The models a call may name. The runtime holds calls to it; here it is told.
+    pub models: AllowedModels,
 }
 
 impl Default for DelegationSettings {
@@ -33,6 +36,7 @@ impl Default for DelegationSettings {
         Self {
             sub_agent: Allowance { millis: NonZeroU64::new(120_000), ..Allowance::default() },
             agent_spawn: Allowance { tokens: NonZeroU64::new(50_000), ..Allowance::default() },
+            models: AllowedModels::default(),
         }
     }
 }
@@ -43,6 +47,18 @@ fn delegation(host: &dyn Host) -> Result<&dyn Delegation, ToolError> {
 
 fn task(prompt: String) -> Result<String, ToolError> {
     if prompt.trim().is_empty() { Err(Refusal::NoTask.into()) } else { Ok(prompt) }
+}
+
+/// Says in the schema of the arguments which models may be named.
+fn name_models(parameters: &mut Value, models: &AllowedModels) {
+    let description = parameters.pointer_mut("/properties/model/description");
+    if let (Some(Value::String(text)), false) = (description, models.is_empty()) {
+        text.push_str(&format!(" There are: {models}; a star stands for any ending."));
+    }
+}
+
+fn schema(written: Option<Map<String, Value>>) -> Option<Arc<Value>> {
+    written.map(|written| Arc::new(Value::Object(written)))
 }
 
 fn json(answer: &impl Serialize) -> Result<String, ToolError> {

@@ -1,16 +1,19 @@
 //! `sub_agent`: a child that is waited for.
 
 use adjutant_core::{
-    Access, Allowance, Context, Delivery, Effect, Host, Limits, Order, Report, ToolError, Wish,
+    Access, Allowance, AllowedModels, Context, Delivery, Effect, Host, Limits, Order, Report,
+    ToolError, Wish,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::{delegation, report, task};
+use super::{DelegationSettings, delegation, name_models, report, schema, task};
 use crate::{ask_user::AskUser, brief, typed::TypedTool};
 
 pub(crate) struct SubAgent {
     allowance: Allowance,
+    models: AllowedModels,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -25,11 +28,14 @@ pub(crate) struct Args {
     model: Option<String>,
     /// Another system prompt than yours.
     system_prompt: Option<String>,
+    /// A JSON Schema for its answer, which is then JSON that fits. Use it where you need facts
+    /// in a known shape.
+    output_schema: Option<Map<String, Value>>,
 }
 
 impl SubAgent {
-    pub(crate) fn new(allowance: Allowance) -> Self {
-        Self { allowance }
+    pub(crate) fn new(settings: &DelegationSettings) -> Self {
+        Self { allowance: settings.sub_agent, models: settings.models.clone() }
     }
 
     fn order(&self, args: Args) -> Result<Order, ToolError> {
@@ -42,9 +48,10 @@ impl SubAgent {
             name: "sub".to_owned(),
             task: task(args.prompt)?,
             context: Context::Fresh,
+            provider: None,
             model: args.model,
             instructions: args.system_prompt,
-            schema: None,
+            schema: schema(args.output_schema),
             limits: Limits { authority, allowance: self.allowance },
             delivery: Delivery::Awaited,
         })
@@ -67,6 +74,10 @@ impl TypedTool for SubAgent {
             text += &format!(" It has {} s.", time.as_secs_f64());
         }
         text
+    }
+
+    fn refine(&self, parameters: &mut Value) {
+        name_models(parameters, &self.models);
     }
 
     fn summary(&self, args: &Args) -> String {

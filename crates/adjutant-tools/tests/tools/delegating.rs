@@ -113,6 +113,7 @@ async fn sub_agent_orders_what_its_arguments_say() {
         name: "sub".into(),
         task: "look".into(),
         context: Context::Fresh,
+        provider: None,
         model: None,
         instructions: None,
         schema: None,
@@ -121,12 +122,17 @@ async fn sub_agent_orders_what_its_arguments_say() {
     };
     assert_eq!(order("sub_agent", json!({ "prompt": "look" })).await, plain);
     let arguments = json!({
-        "prompt": "look", "tools": ["read_file"], "model": "p/m", "system_prompt": "Be brief."
+        "prompt": "look",
+        "tools": ["read_file"],
+        "model": "p/m",
+        "system_prompt": "Be brief.",
+        "output_schema": { "type": "array" },
     });
     let tools = names(&["read_file", "ask_user"]);
     let full = Order {
         model: Some("p/m".into()),
         instructions: Some("Be brief.".into()),
+        schema: Some(Arc::new(json!({ "type": "array" }))),
         limits: limits(Access::AllowList { tools }, time),
         ..plain
     };
@@ -141,8 +147,10 @@ async fn agent_spawn_orders_what_its_arguments_say() {
     assert_eq!(plain.limits, limits(Access::Inherit, tokens));
     let arguments = json!({
         "prompt": "look",
-        "model": "p/m",
+        "provider": "p",
+        "model": "m",
         "system_prompt": "Be brief.",
+        "output_schema": { "type": "array" },
         "tool_access": { "policy": "read_only" },
         "budget": { "max_tokens": 10, "max_turns": 2, "max_tool_calls": 3 },
     });
@@ -154,7 +162,11 @@ async fn agent_spawn_orders_what_its_arguments_say() {
         ..Allowance::default()
     };
     assert_eq!(full.limits, limits(Access::ReadOnly, allowance));
-    assert_eq!((full.model.as_deref(), full.task.as_str()), (Some("p/m"), "look"));
+    assert_eq!((full.provider.as_deref(), full.model.as_deref()), (Some("p"), Some("m")));
+    assert_eq!(
+        (full.task.as_str(), full.schema),
+        ("look", Some(Arc::new(json!({ "type": "array" }))))
+    );
     assert_eq!(full.instructions.as_deref(), Some("Be brief."));
 }
 
@@ -218,7 +230,13 @@ async fn arguments_that_cannot_be_kept_are_refused() {
             "unknown field `tools`",
         ),
         ("agent_spawn", json!({ "prompt": "x", "tool_access": "all" }), "`tool_access`"),
-        ("agent_spawn", json!({ "prompt": "x", "provider": "p" }), "unknown field `provider`"),
+        (
+            "agent_spawn",
+            json!({ "prompt": "x", "output_schema": ["a"] }),
+            "`output_schema`: invalid type: sequence",
+        ),
+        ("sub_agent", json!({ "prompt": "x", "output_schema": true }), "`output_schema`"),
+        ("sub_agent", json!({ "prompt": "x", "provider": "p" }), "unknown field `provider`"),
     ];
     for (tool, arguments, expected) in cases {
         let error = seat.call(tool, arguments).await.unwrap_err();

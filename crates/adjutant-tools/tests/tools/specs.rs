@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use adjutant_core::AllowedModel;
 use adjutant_tools::DelegationSettings;
 use serde_json::{Value, json};
 
@@ -33,8 +34,12 @@ fn each_tool_has_the_parameters_of_its_document() {
         ("find_files", &["pattern"], &["path"]),
         ("search_files", &["pattern"], &["path", "glob", "context", "case_insensitive"]),
         ("ask_user", &["question"], &["choices"]),
-        ("sub_agent", &["prompt"], &["tools", "model", "system_prompt"]),
-        ("agent_spawn", &["prompt"], &["model", "tool_access", "budget", "system_prompt"]),
+        ("sub_agent", &["prompt"], &["tools", "model", "system_prompt", "output_schema"]),
+        (
+            "agent_spawn",
+            &["prompt"],
+            &["provider", "model", "tool_access", "budget", "system_prompt", "output_schema"],
+        ),
         ("agent_status", &["agent_id"], &[]),
         ("agent_cancel", &["agent_id"], &[]),
         ("agent_list", &[], &[]),
@@ -63,6 +68,23 @@ fn nothing_in_a_schema_is_only_for_validators() {
         for noise in ["$schema", "title", "$ref", "$defs", "null", "format"] {
             assert!(!text.contains(noise), "{noise} in {text}");
         }
+    }
+}
+
+#[test]
+fn a_model_is_told_which_models_it_may_name() {
+    let described = |models: &[&str], name: &str| {
+        let models = models.iter().map(|model| model.parse::<AllowedModel>().unwrap()).collect();
+        let settings = DelegationSettings { models, ..DelegationSettings::default() };
+        let tools = adjutant_tools::all(&settings);
+        let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+        tool.spec().parameters["properties"]["model"]["description"].as_str().unwrap().to_owned()
+    };
+    for name in ["sub_agent", "agent_spawn"] {
+        let told = described(&["anthropic/claude-*", "openai/gpt-5-mini"], name);
+        assert!(told.contains("There are: `anthropic/claude-*`, `openai/gpt-5-mini`;"), "{told}");
+        assert!(told.starts_with(&described(&[], name)), "{told}");
+        assert!(!described(&[], name).contains("There are"));
     }
 }
 

@@ -1,19 +1,20 @@
 //! Every key there is, and what it sets.
 
-use adjutant_core::{Mode, Pattern};
+use adjutant_core::Mode;
 use adjutant_engine::Unattended;
+use adjutant_models::{Effort, Format, ProviderSettings};
 use adjutant_store::Durability;
 use toml::Value;
 
 use self::{
-    Form::{List, Number, Text},
+    Form::{Hidden, List, Number, Text},
     Project::{Any, Never, Tighter},
 };
 use super::{
     Config, Journal,
     value::{
-        Wrong, absolute_path, budget, budget_of_dollars, budget_of_seconds, choice, count,
-        milliseconds, number, rules, seconds, text,
+        Wrong, absolute_path, base_url, budget, budget_of_dollars, budget_of_seconds, choice,
+        count, headers, list, milliseconds, number, proxy, seconds, text,
     },
 };
 use crate::nearest::nearest;
@@ -27,7 +28,16 @@ pub(crate) struct Key {
     pub(super) name: &'static str,
     pub(super) form: Form,
     pub(super) project: Project,
-    pub(super) set: fn(&mut Config, &Value) -> Result<(), Wrong>,
+    pub(super) set: Setter,
+}
+
+/// What a value is put into.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Setter {
+    /// The configuration.
+    Config(fn(&mut Config, &Value) -> Result<(), Wrong>),
+    /// The settings of the provider whose name stands for the `*` in the key's.
+    Provider(fn(&mut ProviderSettings, &Value) -> Result<(), Wrong>),
 }
 
 /// What a value looks like where it is written.
@@ -39,6 +49,8 @@ pub(super) enum Form {
     Number,
     /// A list, to which every layer adds.
     List,
+    /// A table whose values are shown to nobody.
+    Hidden,
 }
 
 /// What a project's file may do with a key. A repository somebody cloned must not
@@ -53,8 +65,11 @@ pub(super) enum Project {
     Never,
 }
 
-pub(super) static KEYS: [Key; 26] = [
+pub(super) static KEYS: [Key; 36] = [
     key("model", Text, Any, |config, value| put(&mut config.model, text(value).map(Some))),
+    key("reasoning", Text, Any, |config, value| {
+        put(&mut config.reasoning, effort(value).map(Some))
+    }),
     key("mode", Text, Tighter, |config, value| put(&mut config.mode, mode(value))),
     key("journal", Text, Never, |config, value| put(&mut config.journal, journal(value))),
     key("journal_path", Text, Never, |config, value| {
@@ -86,6 +101,9 @@ pub(super) static KEYS: [Key; 26] = [
     key("limits.blocking_timeout", Number, Any, |config, value| {
         put(&mut config.blocking_timeout, seconds(value))
     }),
+    key("limits.schema_repairs", Number, Any, |config, value| {
+        put(&mut config.settings.schema_repairs, number(value, 0..=20))
+    }),
     key("retry.attempts", Number, Any, |config, value| {
         put(&mut config.settings.retry.attempts, count(value))
     }),
@@ -113,11 +131,35 @@ pub(super) static KEYS: [Key; 26] = [
     key("sub_agents.default_budget", Number, Tighter, |config, value| {
         put(&mut config.spawn_budget, budget(value))
     }),
-    key("permissions.allow", List, Never, |config, value| {
-        add(&mut config.rules.allow, rules(value))
+    key("sub_agents.models", List, Never, |config, value| {
+        add(&mut config.settings.allowed_models, list(value))
     }),
-    key("permissions.ask", List, Any, |config, value| add(&mut config.rules.ask, rules(value))),
-    key("permissions.deny", List, Any, |config, value| add(&mut config.rules.deny, rules(value))),
+    key("permissions.allow", List, Never, |config, value| {
+        add(&mut config.rules.allow, list(value))
+    }),
+    key("permissions.ask", List, Any, |config, value| add(&mut config.rules.ask, list(value))),
+    key("permissions.deny", List, Any, |config, value| add(&mut config.rules.deny, list(value))),
+    provider("providers.*.base_url", Text, |provider, value| {
+        put(&mut provider.base_url, base_url(value).map(Some))
+    }),
+    provider("providers.*.format", Text, |provider, value| {
+        put(&mut provider.format, choice(value, &Format::ALL).map(Some))
+    }),
+    provider("providers.*.key_command", Text, |provider, value| {
+        put(&mut provider.key_command, text(value).map(Some))
+    }),
+    provider("providers.*.headers", Hidden, |provider, value| {
+        put(&mut provider.headers, headers(value))
+    }),
+    provider("providers.*.timeout", Number, |provider, value| {
+        put(&mut provider.timeout, seconds(value).map(Some))
+    }),
+    provider("providers.*.connect_timeout", Number, |provider, value| {
+        put(&mut provider.connect_timeout, seconds(value).map(Some))
+    }),
+    provider("providers.*.proxy", Text, |provider, value| {
+        put(&mut provider.proxy, proxy(value).map(Some))
+    }),
 ];
 
 const fn key(
@@ -126,19 +168,52 @@ const fn key(
     project: Project,
     set: fn(&mut Config, &Value) -> Result<(), Wrong>,
 ) -> Key {
-    Key { name, form, project, set }
+    Key { name, form, project, set: Setter::Config(set) }
+}
+
+/// Makes a key that each provider has. A repository somebody cloned must not say where keys
+/// go, nor which command is run for them.
+const fn provider(
+    name: &'static str,
+    form: Form,
+    set: fn(&mut ProviderSettings, &Value) -> Result<(), Wrong>,
+) -> Key {
+    Key { name, form, project: Never, set: Setter::Provider(set) }
 }
 
 impl Key {
-    /// Finds a key, or returns the name of the one that was probably meant.
-    pub(super) fn find(name: &str) -> Result<&'static Self, &'static str> {
-        let known = KEYS.iter().find(|key| key.name == name);
-        known.ok_or_else(|| nearest(name, KEYS.iter().map(|key| key.name)).unwrap_or_default())
+    /// Finds a key and what stands for the `*` in its name.
+    pub(super) fn find(name: &str) -> Option<(&'static Self, Option<String>)> {
+        KEYS.iter().find_map(|key| match matched(key.name, name)? {
+            "" => Some((key, None)),
+            subject => Some((key, Some(subject.to_owned()))),
+        })
     }
 
-    /// Returns the name of the variable that sets the key.
-    pub(super) fn variable(&self) -> String {
-        format!("ADJUTANT_{}", self.name.replace('.', "_").to_uppercase())
+    /// Returns the name of the key that was probably meant.
+    pub(super) fn meant(name: &str) -> String {
+        let subject = name.split('.').nth(1).filter(|_| name.split('.').count() == 3);
+        let names: Vec<_> = KEYS.iter().map(|key| key.name_of(subject)).collect();
+        nearest(name, names.iter().map(String::as_str)).unwrap_or_default().to_owned()
+    }
+
+    /// Returns its name with what stands for the `*`.
+    pub(super) fn name_of(&self, subject: Option<&str>) -> String {
+        self.name.replace('*', subject.unwrap_or("NAME"))
+    }
+
+    /// Reports whether a name is that of a table some keys are in.
+    pub(super) fn is_section(name: &str) -> bool {
+        let mut sections = KEYS
+            .iter()
+            .flat_map(|key| key.name.match_indices('.').map(|(dot, _)| &key.name[..dot]));
+        sections.any(|section| matched(section, name).is_some())
+    }
+
+    /// Returns the name of the variable that sets the key, if there is one.
+    pub(super) fn variable(&self) -> Option<String> {
+        let name = self.name.replace('.', "_").to_uppercase();
+        (!name.contains('*')).then(|| format!("ADJUTANT_{name}"))
     }
 
     /// Reads a value given on the command line or in the environment. It is TOML,
@@ -162,18 +237,32 @@ impl Key {
     }
 }
 
+/// Returns what stands for the `*` of a pattern in a name that fits it; nothing, if it has none.
+fn matched<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return (pattern == name).then_some("");
+    };
+    let subject = name.strip_prefix(before)?.strip_suffix(after)?;
+    let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    (!subject.is_empty() && subject.bytes().all(is_plain)).then_some(subject)
+}
+
 fn put<T>(place: &mut T, value: Result<T, Wrong>) -> Result<(), Wrong> {
     *place = value?;
     Ok(())
 }
 
-fn add(place: &mut Vec<Pattern>, more: Result<Vec<Pattern>, Wrong>) -> Result<(), Wrong> {
+fn add<T>(place: &mut impl Extend<T>, more: Result<Vec<T>, Wrong>) -> Result<(), Wrong> {
     place.extend(more?);
     Ok(())
 }
 
 fn mode(value: &Value) -> Result<Mode, Wrong> {
     choice(value, &Mode::ALL.map(|mode| (mode.name(), mode)))
+}
+
+fn effort(value: &Value) -> Result<Effort, Wrong> {
+    choice(value, &Effort::ALL)
 }
 
 fn journal(value: &Value) -> Result<Journal, Wrong> {

@@ -15,28 +15,39 @@ mod value;
 mod written;
 
 use std::{
+    collections::BTreeMap,
     num::NonZeroU64,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use adjutant_core::{Allowance, Mode, Rules};
 use adjutant_engine::Settings;
+use adjutant_models::{Effort, PROVIDERS, ProviderSettings, Providers, Unfit};
 use adjutant_store::Durability;
 
-use self::{key::Project, written::Assignment};
+use self::{
+    key::{Project, Setter},
+    written::Assignment,
+};
 pub use self::{
     show::{show_json, show_places, show_text},
     source::Source,
     written::{Flag, Written},
 };
-use crate::{CliError, Surroundings, error::Kind};
+use crate::{CliError, Surroundings, error::Kind, nearest::nearest};
 
 /// What the program uses, checked and ready.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The model the root runs on.
     pub model: Option<String>,
+    /// How much models think before they answer.
+    pub reasoning: Option<Effort>,
+    /// The providers, as they are set up.
+    pub providers: Arc<Providers>,
+    provider_settings: BTreeMap<String, ProviderSettings>,
     /// How freely the root acts.
     pub mode: Mode,
     /// Exceptions to that.
@@ -80,15 +91,40 @@ impl Config {
     pub fn check(written: &Written, around: &Surroundings) -> Result<Self, CliError> {
         let mut config = Self::blank();
         for (index, assignment) in written.0.iter().enumerate() {
-            let Assignment { key, value, source } = assignment;
-            (key.set)(&mut config, value).map_err(|wrong| {
-                CliError::new(Kind::Config, format!("{source}: `{}` {wrong}", key.name))
-            })?;
-            if matches!(source, Source::Project { .. }) {
+            config.set(assignment)?;
+            if matches!(assignment.source, Source::Project { .. }) {
                 assignment.check_project(&written.0[..index], around)?;
             }
         }
+        config.set_up_providers(written, around)?;
         Ok(config)
+    }
+
+    fn set(&mut self, assignment: &Assignment) -> Result<(), CliError> {
+        let Assignment { key, subject, value, source } = assignment;
+        let set = match key.set {
+            Setter::Config(set) => set(self, value),
+            Setter::Provider(set) => {
+                let provider = subject.clone().unwrap_or_default();
+                set(self.provider_settings.entry(provider).or_default(), value)
+            }
+        };
+        set.map_err(|wrong| {
+            CliError::new(Kind::Config, format!("{source}: `{}` {wrong}", assignment.name()))
+        })
+    }
+
+    fn set_up_providers(
+        &mut self,
+        written: &Written,
+        around: &Surroundings,
+    ) -> Result<(), CliError> {
+        let settings = std::mem::take(&mut self.provider_settings);
+        let providers = Providers::new(settings, &around.providers);
+        let providers = providers.map_err(|unfit| written.complain(&unfit))?;
+        let providers = providers.effort(self.reasoning).figures_in(around.figures_file());
+        self.providers = Arc::new(providers);
+        Ok(())
     }
 
     /// Returns the tamest there is, for the defaults to be written on. None of it is
@@ -96,6 +132,9 @@ impl Config {
     fn blank() -> Self {
         Self {
             model: None,
+            reasoning: None,
+            providers: Arc::default(),
+            provider_settings: BTreeMap::new(),
             mode: Mode::Plan,
             rules: Rules::default(),
             instructions: String::new(),
@@ -111,12 +150,30 @@ impl Config {
     }
 }
 
+impl Written {
+    /// Says where it is written what makes no provider.
+    fn complain(&self, unfit: &Unfit) -> CliError {
+        let Unfit { provider, setting, .. } = unfit;
+        let is_about = |it: &&Assignment| {
+            it.subject.as_ref() == Some(provider)
+                && setting.is_none_or(|setting| it.key.name.ends_with(setting))
+        };
+        let place = self.0.iter().rfind(is_about).map(|it| format!("{}: ", it.source));
+        let place = place.unwrap_or_default();
+        let error = CliError::new(Kind::Config, format!("{place}{unfit}"));
+        match nearest(provider, PROVIDERS.iter().map(|known| known.name)) {
+            Some(meant) if meant != provider => error.hint(format!("did you mean `{meant}`?")),
+            Some(_) | None => error,
+        }
+    }
+}
+
 impl Assignment {
     /// Refuses what a project's file may not say.
     fn check_project(&self, below: &[Self], around: &Surroundings) -> Result<(), CliError> {
-        let Self { key, value, source } = self;
-        let name = key.name;
-        let held = below.iter().rfind(|other| other.key.name == name);
+        let Self { key, value, source, .. } = self;
+        let name = self.name();
+        let held = below.iter().rfind(|other| other.key.name == key.name);
         let refusal = match (key.project, held) {
             (Project::Never, _) => format!("{source}: a project may not set `{name}`"),
             (Project::Tighter, Some(held)) if key.is_looser(value, &held.value) => {
@@ -124,11 +181,12 @@ impl Assignment {
             }
             (Project::Any | Project::Tighter, _) => return Ok(()),
         };
-        let user = around.user_file();
-        Err(CliError::new(Kind::Config, refusal).hint(format!(
-            "set it in {} or on the command line: -c '{name}={value}'",
-            user.display()
-        )))
+        let mut hint = format!("set it in {}", around.user_file().display());
+        // A stranger's commands and addresses are nothing to hold out to anybody.
+        if key.project == Project::Tighter {
+            hint += &format!(" or on the command line: -c '{name}={value}'");
+        }
+        Err(CliError::new(Kind::Config, refusal).hint(hint))
     }
 }
 
@@ -136,7 +194,7 @@ impl Assignment {
 mod tests {
     use adjutant_engine::Unattended;
 
-    use super::{key::KEYS, *};
+    use super::*;
 
     fn around() -> Surroundings {
         Surroundings {
@@ -161,10 +219,13 @@ mod tests {
     #[test]
     fn the_defaults_set_everything_that_is_not_optional() {
         let written = Written::read(&around(), Path::new("/nowhere"), &[]).unwrap();
-        let unset = KEYS.iter().filter(|key| written.effective(key).is_none());
-        let unset: Vec<_> = unset.map(|key| key.name).collect();
+        let mut unset = written.names();
+        unset.retain(|(name, key)| {
+            !name.starts_with("providers.") && written.effective(name, key).is_none()
+        });
+        let unset: Vec<_> = unset.iter().map(|(_, key)| key.name).collect();
         let budget = ["budget.tokens", "budget.usd", "budget.time", "budget.turns", "budget.calls"];
-        assert_eq!(unset, [&["model"], &budget[..]].concat());
+        assert_eq!(unset, [&["model", "reasoning"], &budget[..]].concat());
     }
 
     #[test]
@@ -179,8 +240,8 @@ mod tests {
         let mut written = Written::default();
         written.add_file(&uncommented, &|_| Source::Default).unwrap();
         Config::check(&written, &around()).unwrap();
-        for key in &KEYS {
-            assert!(written.effective(key).is_some(), "{}", key.name);
+        for (name, key) in written.names() {
+            assert!(written.effective(&name, key).is_some(), "{name}");
         }
     }
 
@@ -222,6 +283,7 @@ mod tests {
             ("limits.max_concurrent_ops", "3"),
             ("limits.max_model_calls", "4"),
             ("limits.inactivity_timeout", "5"),
+            ("limits.schema_repairs", "9"),
             ("retry.attempts", "6"),
             ("retry.base_ms", "7"),
             ("retry.cap_ms", "8"),
@@ -229,6 +291,7 @@ mod tests {
         .settings;
         assert_eq!(settings.max_concurrent_agents, 1);
         assert_eq!(settings.max_children_per_agent, 2);
+        assert_eq!(settings.schema_repairs, 9);
         assert_eq!(settings.max_concurrent_ops, 3);
         assert_eq!(settings.max_model_calls, 4);
         assert_eq!(settings.inactivity, Duration::from_secs(5));

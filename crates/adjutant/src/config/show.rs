@@ -6,9 +6,10 @@ use std::{
 };
 
 use serde_json::{Map, json};
+use toml::Value;
 
 use super::{
-    key::KEYS,
+    key::{Form, Key},
     written::{Written, find_project},
 };
 use crate::{CliError, Surroundings};
@@ -18,14 +19,17 @@ const WIDEST: usize = 24;
 
 /// Writes every key and its value as TOML, with where it came from as a comment.
 pub fn show_text(written: &Written, to: &mut dyn Write) -> io::Result<()> {
-    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or_default();
-    for key in &KEYS {
-        let name = key.name;
-        match written.effective(key) {
-            // What JSON writes on one line, TOML reads.
+    let names = written.names();
+    let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    for (name, key) in names {
+        match written.effective(&name, key) {
             Some((value, sources)) => {
-                let value = serde_json::to_string(&value)?;
+                // What is hidden cannot be read back.
+                let mark = if key.form == Form::Hidden { "#" } else { "" };
+                // What JSON writes on one line, TOML reads.
+                let value = serde_json::to_string(&shown(key, value))?;
                 let sources: Vec<_> = sources.iter().map(ToString::to_string).collect();
+                let name = format!("{mark}{name}");
                 writeln!(to, "{name:width$} = {value:WIDEST$} # {}", sources.join(", "))?;
             }
             None => writeln!(to, "{:width$}   {:WIDEST$} # not set", format!("#{name}"), "")?,
@@ -36,15 +40,27 @@ pub fn show_text(written: &Written, to: &mut dyn Write) -> io::Result<()> {
 
 /// Writes every key, its value and where it came from as one JSON object.
 pub fn show_json(written: &Written, to: &mut dyn Write) -> io::Result<()> {
-    let shown: Map<_, _> = KEYS
-        .iter()
-        .map(|key| {
-            let (value, sources) = written.effective(key).unzip();
-            (key.name.to_owned(), json!({ "value": value, "from": sources.unwrap_or_default() }))
+    let shown: Map<_, _> = written
+        .names()
+        .into_iter()
+        .map(|(name, key)| {
+            let (value, sources) = written.effective(&name, key).unzip();
+            let value = value.map(|value| shown(key, value));
+            (name, json!({ "value": value, "from": sources.unwrap_or_default() }))
         })
         .collect();
     serde_json::to_writer_pretty(&mut *to, &shown)?;
     writeln!(to)
+}
+
+/// Returns of a value what may be seen.
+fn shown(key: &Key, value: Value) -> Value {
+    match value {
+        Value::Table(table) if key.form == Form::Hidden => {
+            Value::Table(table.into_iter().map(|(name, _)| (name, "[hidden]".into())).collect())
+        }
+        value => value,
+    }
 }
 
 /// Writes where the configuration is looked for.
@@ -53,9 +69,10 @@ pub fn show_places(
     directory: &Path,
     to: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let user = around.user_file();
-    let there = if user.exists() { "" } else { " (not there)" };
-    writeln!(to, "user     {}{there}", user.display())?;
+    for (name, path) in [("user", around.user_file()), ("models", around.figures_file())] {
+        let there = if path.exists() { "" } else { " (not there)" };
+        writeln!(to, "{name:7}  {}{there}", path.display())?;
+    }
     match find_project(directory)? {
         Some((path, _)) => writeln!(to, "project  {}", path.display())?,
         None => {

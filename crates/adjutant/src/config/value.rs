@@ -1,8 +1,10 @@
 //! Reads one value as what its key wants, or says what that is.
 
-use std::{num::NonZeroU64, ops::RangeInclusive, path::PathBuf, time::Duration};
+use std::{
+    fmt::Display, num::NonZeroU64, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration,
+};
 
-use adjutant_core::Pattern;
+use adjutant_models::{BaseUrl, Headers, Proxy};
 use toml::Value;
 
 /// What is wrong with a value, as the end of a sentence that begins with its key.
@@ -39,12 +41,30 @@ pub(super) fn absolute_path(value: &Value) -> Result<PathBuf, Wrong> {
     }
 }
 
-pub(super) fn rules(value: &Value) -> Result<Vec<Pattern>, Wrong> {
-    let rule = |item: &Value| {
+pub(super) fn base_url(value: &Value) -> Result<BaseUrl, Wrong> {
+    BaseUrl::parse(&text(value)?)
+}
+
+pub(super) fn proxy(value: &Value) -> Result<Proxy, Wrong> {
+    Proxy::parse(&text(value)?)
+}
+
+/// Reads headers. None of their values gets into what is wrong.
+pub(super) fn headers(value: &Value) -> Result<Headers, Wrong> {
+    let table = value.as_table().ok_or("must be a table of strings")?;
+    let pairs = table.iter().map(|(name, value)| {
+        let value = value.as_str().ok_or_else(|| format!("must have a string for `{name}`"))?;
+        Ok((name.as_str(), value))
+    });
+    Headers::parse(pairs.collect::<Result<Vec<_>, Wrong>>()?)
+}
+
+pub(super) fn list<T: FromStr<Err: Display>>(value: &Value) -> Result<Vec<T>, Wrong> {
+    let read = |item: &Value| {
         let text = item.as_str().ok_or_else(|| not(value, "a list of strings"))?;
-        text.parse().map_err(|bad| format!("has a rule that cannot be read: {bad}"))
+        text.parse().map_err(|bad| format!("has an entry that cannot be read: {bad}"))
     };
-    value.as_array().ok_or_else(|| not(value, "a list of strings"))?.iter().map(rule).collect()
+    value.as_array().ok_or_else(|| not(value, "a list of strings"))?.iter().map(read).collect()
 }
 
 pub(super) fn number<T: TryFrom<i64>>(
@@ -122,6 +142,8 @@ fn found(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use adjutant_core::Pattern;
+
     use super::*;
 
     fn micros(text: &str) -> Result<u64, Wrong> {
@@ -157,6 +179,7 @@ mod tests {
 
     #[test]
     fn a_list_with_something_else_in_it_is_refused() {
+        let rules = list::<Pattern>;
         assert_eq!(rules(&"['read_file']".parse().unwrap()).unwrap().len(), 1);
         assert!(rules(&"['read_file', 3]".parse().unwrap()).is_err());
         assert!(rules(&"'read_file'".parse().unwrap()).is_err());

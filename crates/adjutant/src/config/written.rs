@@ -1,7 +1,8 @@
 //! What people wrote, layer upon layer.
 
 use std::{
-    fs, io,
+    collections::BTreeSet,
+    fmt, fs, io,
     path::{Path, PathBuf},
 };
 
@@ -27,11 +28,25 @@ const FAILPOINT: &str = "ADJUTANT_FAILPOINT";
 pub struct Written(pub(super) Vec<Assignment>);
 
 /// One value for one key.
-#[derive(Debug)]
 pub(super) struct Assignment {
     pub(super) key: &'static Key,
+    /// What stands for the `*` in the key's name.
+    pub(super) subject: Option<String>,
     pub(super) value: Value,
     pub(super) source: Source,
+}
+
+impl Assignment {
+    pub(super) fn name(&self) -> String {
+        self.key.name_of(self.subject.as_deref())
+    }
+}
+
+impl fmt::Debug for Assignment {
+    /// Says what was set and where, and not to what: that may be nobody's business.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name(), self.source)
+    }
 }
 
 /// A setting given on the command line.
@@ -62,10 +77,12 @@ impl Written {
         for (name, value) in &around.variables {
             written.add_variable(name, value)?;
         }
+        for (provider, variable, value) in around.providers.base_urls() {
+            let source = Source::Environment { name: variable.to_owned() };
+            written.add(&format!("providers.{provider}.base_url"), value, source)?;
+        }
         for Flag { flag, key, value } in flags {
-            let source = Source::Flag { flag };
-            let key = Key::find(key).map_err(|meant| unknown(&source, key, meant))?;
-            written.0.push(Assignment { key, value: key.read(value), source });
+            written.add(key, value, Source::Flag { flag })?;
         }
         Ok(written)
     }
@@ -92,6 +109,13 @@ impl Written {
         self.add_table("", table.get_ref(), &source)
     }
 
+    /// Adds a value given outside a file.
+    fn add(&mut self, name: &str, value: &str, source: Source) -> Result<(), CliError> {
+        let (key, subject) = Key::find(name).ok_or_else(|| unknown(&source, name))?;
+        self.0.push(Assignment { key, subject, value: key.read(value), source });
+        Ok(())
+    }
+
     fn add_table(
         &mut self,
         section: &str,
@@ -101,18 +125,21 @@ impl Written {
         for (name, value) in table {
             let source_here = source(name.span().start);
             let name = format!("{section}{}", name.get_ref());
+            let found = Key::find(&name);
             match value.get_ref() {
-                DeValue::Table(inner) if !inner.is_empty() || is_section(&name) => {
+                DeValue::Table(inner)
+                    if found.is_none() && (!inner.is_empty() || Key::is_section(&name)) =>
+                {
                     self.add_table(&format!("{name}."), inner, source)?;
                 }
                 _ => {
-                    let key = Key::find(&name).map_err(|m| unknown(&source_here, &name, m))?;
+                    let (key, subject) = found.ok_or_else(|| unknown(&source_here, &name))?;
                     let value = Value::deserialize(ValueDeserializer::from(value.clone()));
                     let value = value.map_err(|error| {
                         let why = error.message();
                         CliError::new(Kind::Config, format!("{source_here}: `{name}`: {why}"))
                     })?;
-                    self.0.push(Assignment { key, value, source: source_here });
+                    self.0.push(Assignment { key, subject, value, source: source_here });
                 }
             }
         }
@@ -123,21 +150,36 @@ impl Written {
         if name == FAILPOINT {
             return Ok(());
         }
-        let Some(key) = KEYS.iter().find(|key| key.variable() == name) else {
-            let variables: Vec<_> = KEYS.iter().map(Key::variable).collect();
-            let meant = nearest(name, variables.iter().map(String::as_str)).unwrap_or_default();
+        let Some(key) = KEYS.iter().find(|key| key.variable().as_deref() == Some(name)) else {
             let error = CliError::new(Kind::Config, format!("environment {name}: sets nothing"));
+            if name.starts_with("ADJUTANT_PROVIDERS_") {
+                return Err(error.hint("`-c providers.NAME.KEY=VALUE` does, and a file does"));
+            }
+            let variables: Vec<_> = KEYS.iter().filter_map(Key::variable).collect();
+            let meant = nearest(name, variables.iter().map(String::as_str)).unwrap_or_default();
             return Err(error.hint(format!("did you mean `{meant}`?")));
         };
         let source = Source::Environment { name: name.to_owned() };
-        self.0.push(Assignment { key, value: key.read(value), source });
+        self.0.push(Assignment { key, subject: None, value: key.read(value), source });
         Ok(())
     }
 
-    /// Returns what holds for a key, and where it came from: one place, or every place
-    /// that added to a list.
-    pub(super) fn effective(&self, key: &Key) -> Option<(Value, Vec<&Source>)> {
-        let mut ours = self.0.iter().filter(|assignment| assignment.key.name == key.name);
+    /// Returns every name that can be shown, with its key, in the order of the keys. A key
+    /// with a `*` in its name has those that were set, or one that was not.
+    pub(super) fn names(&self) -> Vec<(String, &'static Key)> {
+        let names = KEYS.iter().flat_map(|key| {
+            let ours = self.0.iter().filter(|assignment| assignment.key.name == key.name);
+            let set: BTreeSet<_> = ours.map(Assignment::name).collect();
+            let unset = set.is_empty().then(|| key.name_of(None));
+            set.into_iter().chain(unset).map(move |name| (name, key))
+        });
+        names.collect()
+    }
+
+    /// Returns what holds for a key by its name, and where it came from: one place, or every
+    /// place that added to a list.
+    pub(super) fn effective(&self, name: &str, key: &Key) -> Option<(Value, Vec<&Source>)> {
+        let mut ours = self.0.iter().filter(|assignment| assignment.name() == name);
         if key.form != Form::List {
             return ours.next_back().map(|last| (last.value.clone(), vec![&last.source]));
         }
@@ -176,13 +218,9 @@ fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
     }
 }
 
-fn unknown(source: &Source, key: &str, meant: &str) -> CliError {
+fn unknown(source: &Source, key: &str) -> CliError {
     CliError::new(Kind::Config, format!("{source}: there is no key `{key}`"))
-        .hint(format!("did you mean `{meant}`?"))
-}
-
-fn is_section(name: &str) -> bool {
-    KEYS.iter().any(|key| key.name.rsplit_once('.').is_some_and(|(section, _)| section == name))
+        .hint(format!("did you mean `{}`?", Key::meant(key)))
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -64,14 +64,6 @@ fn completions_are_written_for_each_shell() {
 }
 
 #[test]
-fn a_run_without_a_model_is_told_the_ways_to_one() {
-    let stderr = World::new().refused(&["run", "go"]);
-    let first = stderr.lines().next().unwrap();
-    assert!(first.contains("--model rehearsal") && first.contains("--model scripted/FILE"));
-    assert!(stderr.contains("config/adjutant/config.toml"), "{stderr}");
-}
-
-#[test]
 fn a_run_without_a_task_is_refused() {
     let world = World::new().variable("ADJUTANT_MODEL", "rehearsal");
     assert!(world.refused(&["run"]).contains("the task is empty"));

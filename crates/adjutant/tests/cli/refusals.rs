@@ -71,6 +71,12 @@ fn a_bad_value_is_refused_with_what_would_be_right() {
             "permissions.deny=run_command",
             "`permissions.deny` must be a list of strings, not the string `run_command`",
         ),
+        (
+            "sub_agents.models=['open*']",
+            "`sub_agents.models` has an entry that cannot be read: `open*` names no model: expected \
+             something like `openai/gpt-5-mini` or `anthropic/claude-*`, with a star only at the \
+             end",
+        ),
     ] {
         let stderr = world.refused(&["config", "-c", setting]);
         check(&stderr, &format!("flag -c: {complaint}"), "");
@@ -108,6 +114,7 @@ fn a_project_cannot_free_itself() {
         ("budget.tokens = 11", "may not raise `budget.tokens` from 10 to 11"),
         ("budget.usd = 1.5", "may not raise `budget.usd` from 1 to 1.5"),
         ("permissions.allow = ['run_command']", "may not set `permissions.allow`"),
+        ("sub_agents.models = ['openai/*']", "may not set `sub_agents.models`"),
         ("journal = 'memory'", "may not set `journal`"),
         ("journal_path = '/tmp/j.db'", "may not set `journal_path`"),
         ("durability = 'process'", "may not set `durability`"),

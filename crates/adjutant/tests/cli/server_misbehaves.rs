@@ -1,130 +1,155 @@
-//! A model's server that answers, refuses, breaks off, or says nothing.
+//! A model's server that answers oddly, refuses, breaks off, or says nothing.
 
 use adjutant_core::EventKind;
 use rustix::process::Signal;
 use serde_json::json;
 
 use crate::{
-    server::{Act, Server, calls, words},
+    server::{Act, Chat, Cut, Format, Server, in_each_format},
     support::World,
 };
 
-const KEY: &str = "sk-planted-key-000";
+in_each_format! {
+    what_passes_is_tried_again_and_nothing_is_said_twice
+    an_answer_is_the_same_however_it_is_cut
+    what_does_not_pass_is_told_at_once
+    what_keeps_failing_is_one_clear_error
+    the_connection_is_closed_before_a_cancelled_agent_is_said_to_be_gone
+}
+
+const PAGE: &str = "<html><head><title>Oh</title></head><body>no <b>good</b></body></html>";
 
 fn world(server: &Server) -> World {
-    World::new()
-        .variable("OPENAI_API_KEY", KEY)
-        .variable("OPENAI_BASE_URL", &server.address)
-        .variable("ADJUTANT_RETRY_BASE_MS", "1")
-        .variable("ADJUTANT_MODEL", "openai/test-model")
-        .file("a.txt", "the first line\n")
+    server.set_up(World::new()).variable("ADJUTANT_RETRY_CAP_MS", "1").file("a.txt", "one\n")
 }
 
-fn say(text: &str) -> Act {
-    Act::Say(words(text))
+/// Returns what passes, and what is said of it.
+fn passing(format: &dyn Format) -> Vec<(Act, &'static str)> {
+    let half = format.begin(&format.words("hälf"));
+    let busy = |status, headers| {
+        Act::Refuse(status, headers, format.failure("too much to do").to_string())
+    };
+    let failure = format!("{half}data: {}\n\n", format.failure("had to stop"));
+    let page = |status| Act::Refuse(status, "content-type: text/html\r\n", PAGE.to_owned());
+    vec![
+        (busy("429 Too Many Requests", "retry-after-ms: 40\r\n"), "429 Too Many Requests: too"),
+        (busy("500 Internal Server Error", ""), "500 Internal Server Error: too much to do"),
+        (busy("529 Overloaded", ""), "too much to do"),
+        (page("502 Bad Gateway"), "502 Bad Gateway: Oh no good"),
+        (page("200 OK"), "200 OK: Oh no good"),
+        (Act::Refuse("200 OK", "", String::new()), "cut off"),
+        (Act::Send(half.clone().into()), "cut off"),
+        (Act::HangUp(format.words("hälf")), "broke off"),
+        (Act::Send(failure.into()), "had to stop"),
+        (Act::Send(half.replace('{', "<").into()), "what is not an answer"),
+        (Act::Send(half.bytes().filter(|byte| *byte != 0xA4).collect()), "what is not an answer"),
+        (Act::Send(b"\x00\xFF\n\r\n\n\r".repeat(9)), "cut off"),
+    ]
 }
 
-#[test]
-fn a_task_with_tools_and_a_child_is_carried_through() {
-    let delegate = calls(&[
-        ("read_file", json!({ "path": "a.txt" })),
-        ("sub_agent", json!({ "prompt": "count the words" })),
-    ]);
-    let server = Server::start(vec![Act::Say(delegate), say("three"), say("all is well")]);
-    let world = world(&server);
+fn what_passes_is_tried_again_and_nothing_is_said_twice(format: &'static dyn Format) {
+    let (mut acts, expected): (Vec<_>, Vec<_>) = passing(format).into_iter().unzip();
+    acts.push(Act::Say(format.words("whole")));
+    let server = Server::strict(format, acts);
+    let world = world(&server).variable("ADJUTANT_RETRY_ATTEMPTS", "20");
     let done = world.run(&["run", "--quiet", "look"]);
-    assert_eq!(
-        (done.code, done.stdout.as_str(), done.stderr.as_str()),
-        (Some(0), "all is well\n", "")
-    );
-    let asked = server.asked();
-    assert_eq!(asked.len(), 3);
-    assert_eq!(asked[0].headers[0], "POST /v1/chat/completions HTTP/1.1");
-    assert!(asked[0].headers.contains(&format!("authorization: Bearer {KEY}")));
-    assert_eq!(asked[1].body["messages"][1]["content"], "count the words");
-    let last = asked[2].body["messages"].as_array().unwrap();
-    assert!(last[3]["content"].as_str().unwrap().contains("the first line"), "{last:?}");
-    assert!(last[4]["content"].as_str().unwrap().starts_with("three"), "{last:?}");
-}
-
-#[test]
-fn the_beginning_of_each_request_is_that_of_the_one_before() {
-    let look = |n: u32| Act::Say(calls(&[("read_file", json!({ "path": "a.txt", "limit": n }))]));
-    let server = Server::start(vec![look(1), look(2), look(3), say("done")]);
-    world(&server).run(&["run", "--quiet", "look"]);
-    let asked = server.asked();
-    for pair in asked.windows(2) {
-        let (before, after) = (&pair[0].body, &pair[1].body);
-        assert_eq!(before["tools"], after["tools"]);
-        let (before, after) = (before["messages"].as_array(), after["messages"].as_array());
-        let (before, after) = (before.unwrap(), after.unwrap());
-        assert_eq!(before[..], after[..before.len()]);
-    }
-}
-
-#[test]
-fn what_passes_is_tried_again_and_nothing_is_said_twice() {
-    let busy = || Act::Refuse("429 Too Many Requests", "retry-after-ms: 5\r\n", "{}".to_owned());
-    let gateway = Act::Refuse("502 Bad Gateway", "", "<html>oh</html>".to_owned());
-    let server = Server::start(vec![
-        busy(),
-        gateway,
-        Act::HangUp(words("half")[..1].to_vec()),
-        say("whole"),
-    ]);
-    let world = world(&server);
-    let done = world.run(&["run", "--quiet", "look"]);
-    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "whole\n"));
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "whole\n", ""));
     let events = world.journal();
-    let retries = events.iter().filter(|it| matches!(it.kind, EventKind::Retrying { .. }));
-    assert_eq!(retries.count(), 3);
-}
-
-#[test]
-fn a_refusal_is_told_and_the_key_is_not() {
-    let body = json!({ "error": { "message": format!("wrong key {KEY}") } }).to_string();
-    let server = Server::start(vec![Act::Refuse("401 Unauthorized", "", body)]);
-    let world = world(&server);
-    let done = world.run(&["run", "--events", "look"]);
-    assert_eq!(done.code, Some(3));
-    assert!(done.stdout.contains("wrong key [key]"), "{}", done.stdout);
-    let kept = format!("{:?}", world.journal());
-    for text in [&done.stdout, &done.stderr, &kept] {
-        assert!(!text.contains(KEY), "{text}");
+    let retries: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Retrying { wait_ms, reason, .. } => Some((*wait_ms, reason)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(retries.len(), expected.len(), "{retries:#?}");
+    for ((_, reason), expected) in retries.iter().zip(expected) {
+        assert!(reason.contains(expected), "{expected}: {reason}");
     }
+    assert!(retries[0].0 >= 40 && retries[1].0 < 40, "{retries:?}");
+    let said = events.iter().filter(|event| matches!(event.kind, EventKind::Said { .. }));
+    assert_eq!(said.count(), 2, "{events:#?}");
 }
 
-#[test]
-fn nonsense_is_one_clear_error() {
-    for body in ["data: <html>\n\n", "data: {\"choices\": 7}\n\n", "", "hello\n\n"] {
-        let nonsense = Act::Refuse("200 OK", "", body.to_owned());
-        let server = Server::start(vec![nonsense; 5]);
+fn an_answer_is_the_same_however_it_is_cut(format: &'static dyn Format) {
+    let bytes: Cut = |text| text.bytes().map(|byte| vec![byte]).collect();
+    let crlf: Cut = |text| {
+        let lines = text.replace("data: {", "data: {\ndata:").replace('\n', "\r\n");
+        lines.bytes().map(|byte| vec![byte]).collect()
+    };
+    let marked: Cut = |text| vec![format!("\u{FEFF}{}", text.replace('\n', "\r")).into()];
+    let noisy: Cut = |text| {
+        text.split_inclusive('\n').map(|line| format!(": hi\nid: 1\n{line}").into()).collect()
+    };
+    let said = |limit: usize| {
+        let look = format.calls(&[("read_file", json!({ "path": "a — é.txt", "limit": limit }))]);
+        [format.thoughts("— 漢字"), format.words("Schön 🦀."), look].concat()
+    };
+    let cuts = [bytes, crlf, marked, noisy].into_iter().enumerate();
+    let mut acts: Vec<_> = cuts.map(|(place, cut)| Act::Cut(said(place + 1), cut)).collect();
+    let last = format.words("Fünf — 五");
+    let last = format.begin(&last) + &format.end(&last);
+    acts.push(Act::Refuse("200 OK", "content-type: text/plain\r\n", last));
+    let server = Server::strict(format, acts);
+    let world = world(&server).variable("ADJUTANT_RETRY_ATTEMPTS", "1");
+    let done = world.run(&["run", "--quiet", "look"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Fünf — 五\n"), "{}", done.stderr);
+}
+
+fn what_does_not_pass_is_told_at_once(format: &'static dyn Format) {
+    for (status, why) in [
+        ("400 Bad Request", "what is that?"),
+        ("400 Bad Request", format.too_long()),
+        ("401 Unauthorized", "who are you?"),
+        ("404 Not Found", "no such model"),
+        ("302 Found", "over there"),
+    ] {
+        let body = json!({ "type": "error", "error": { "message": why } }).to_string();
+        let headers = "location: http://127.0.0.1:9/\r\n";
+        let server = Server::strict(format, vec![Act::Refuse(status, headers, body)]);
         let done = world(&server).run(&["run", "--quiet", "look"]);
-        assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{body}");
-        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+        let told = format!("failed: the model failed: the server answered {status}: {why}\n");
+        assert_eq!((done.code, done.stdout, done.stderr), (Some(3), String::new(), told));
+    }
+}
+
+fn what_keeps_failing_is_one_clear_error(format: &'static dyn Format) {
+    // As many as are tried; the last of them stops in mid-answer.
+    let acts = passing(format).into_iter().skip(4).take(5).map(|(act, _)| act);
+    let server = Server::strict(format, acts.collect());
+    let done = world(&server).run(&["run", "--quiet", "look"]);
+    let told = "failed: the model failed: had to stop\n";
+    assert_eq!((done.code, done.stderr.as_str()), (Some(3), told));
+    assert_eq!(done.stdout, "hälf\n");
+}
+
+fn the_connection_is_closed_before_a_cancelled_agent_is_said_to_be_gone(
+    format: &'static dyn Format,
+) {
+    for (act, shown) in [(Act::Silence, ""), (Act::Wait(format.words("so far")), "so far")] {
+        let server = Server::strict(format, vec![act]);
+        let world = world(&server);
+        let mut run = world.start(&["run", "--events", "look"]);
+        let held = server.held();
+        if !shown.is_empty() {
+            run.read_until("far");
+        }
+        run.signal(Signal::INT);
+        run.read_until(&format!(r#""ending":"cancelled","text":"{shown}""#));
+        assert!(held.is_left());
+        assert_eq!(run.finish().code, Some(130));
     }
 }
 
 #[test]
-fn the_connection_is_closed_before_a_cancelled_agent_is_said_to_be_gone() {
-    let server = Server::start(vec![Act::Wait(words("so far")[..1].to_vec())]);
-    let world = world(&server);
-    let mut run = world.start(&["run", "--events", "look"]);
-    run.read_until("so far");
-    run.signal(Signal::INT);
-    server.was_left();
-    let done = run.finish();
-    assert_eq!(done.code, Some(130));
-    assert!(done.stdout.contains(r#""ending":"cancelled","text":"so far""#), "{}", done.stdout);
-}
-
-#[test]
-fn without_a_key_the_ways_to_go_on_are_told() {
-    let world = World::new();
-    let said = world.refused(&["run", "--model", "openai/gpt", "look"]);
-    for word in ["OPENAI_API_KEY", "ollama/MODEL", "rehearsal"] {
-        assert!(said.contains(word), "{said}");
-    }
+fn an_endless_event_is_not_kept() {
+    let mut endless = b"data: ".to_vec();
+    endless.resize(17 * 1024 * 1024, b'x');
+    let server = Server::strict(&Chat, vec![Act::Send(endless)]);
+    let world = world(&server).variable("ADJUTANT_RETRY_ATTEMPTS", "1");
+    let done = world.run(&["run", "--quiet", "look"]);
+    let told = "failed: the model failed: the server sent an event without an end\n";
+    assert_eq!((done.code, done.stderr.as_str()), (Some(3), told));
 }
 
 #[test]
