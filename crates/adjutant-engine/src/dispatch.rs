@@ -12,7 +12,7 @@ use adjutant_core::{
 };
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::{task::unconstrained, time::timeout};
 
 use crate::{host::CallHost, repair::repair, seat::Seat};
 
@@ -100,7 +100,8 @@ impl Plans {
             // The agent is about to stop, so the other calls are told.
             result.inspect_err(|_| seat.work.cancel())
         });
-        join_all(runs).await.into_iter().collect()
+        // Not made to give way half through: however many, they begin in their order.
+        unconstrained(join_all(runs)).await.into_iter().collect()
     }
 }
 

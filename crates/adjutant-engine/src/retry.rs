@@ -6,6 +6,9 @@ use adjutant_core::ModelError;
 
 use crate::Retry;
 
+/// As long as anybody waits for a provider, whatever it asks for.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
 impl Retry {
     /// Returns the pause after the `attempt`th failure. What the provider asked for
     /// is the least; the jitter on top keeps a tree of agents from coming back all at
@@ -14,7 +17,10 @@ impl Retry {
         let doubled = self.base.saturating_mul(1 << attempt.saturating_sub(1).min(16));
         let backoff = doubled.min(self.cap);
         match error.retry_after {
-            Some(asked) => asked + backoff.min(asked).mul_f64(fastrand::f64() / 4.0),
+            Some(asked) => {
+                let asked = asked.min(LONGEST);
+                asked + backoff.min(asked).mul_f64(fastrand::f64() / 4.0)
+            }
             None => backoff.mul_f64(0.5 + fastrand::f64() / 2.0),
         }
     }
@@ -47,5 +53,7 @@ mod tests {
             let pause = Retry::default().pause(1, &error);
             assert!(pause >= asked && pause < asked * 2, "{pause:?}");
         }
+        let error = ModelError { retry_after: Some(Duration::MAX), ..error };
+        assert!(Retry::default().pause(1, &error) < LONGEST * 2);
     }
 }

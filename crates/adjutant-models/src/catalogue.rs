@@ -9,7 +9,7 @@ use std::{
 use adjutant_core::{Model, ModelError, ModelInfo, Models, Price, Trouble};
 
 use crate::{
-    Pace, Place, Providers, Rehearsal, Scripted, Served, Setup, http::Endpoint, script::Severity,
+    Pace, Providers, Rehearsal, Scripted, Served, Setup, http::Endpoint, script::Severity,
     wire::Speaker,
 };
 
@@ -97,7 +97,7 @@ impl Catalogue {
         }
         setup.check_key()?;
         let facts = self.providers.facts(&setup.name, model)?;
-        let free = (setup.place == Some(Place::Local)).then(Price::default);
+        let free = setup.is_free().then(Price::default);
         let info = ModelInfo {
             name: name.as_str().into(),
             provider: setup.name.as_str().into(),

@@ -21,7 +21,7 @@ use crate::{
     Proxy,
     key::KeySource,
     setup::Setup,
-    wire::{Speaker, delay, is_too_long, retry_in_words},
+    wire::{LONGEST_WAIT, Speaker, delay, error_in_stream, is_too_long, retry_in_words, wait},
 };
 
 /// How long a connection may take where nobody says.
@@ -155,7 +155,7 @@ impl Endpoint {
     }
 
     /// Posts JSON and returns the answer, once it has begun well.
-    pub(crate) async fn post(&self, body: Pieces) -> Result<Response, ModelError> {
+    pub(crate) async fn post(&self, body: Pieces) -> Result<Begun, ModelError> {
         let Self { http, url, headers, key, key_header: (name, before), .. } = self;
         let mut headers = headers.clone();
         if let Some(key) = key {
@@ -164,10 +164,15 @@ impl Endpoint {
         let request = http.client(url.as_str())?.post(url.clone()).headers(headers);
         let sent = request.body(reqwest::Body::wrap(body)).send().await;
         let response = sent.map_err(|error| http.unreachable(url.as_str(), &error))?;
-        if response.status().is_success() && !is_page(response.headers()) {
-            Ok(response)
-        } else {
-            Err(self.refusal(response).await)
+        if !response.status().is_success() || is_page(response.headers()) {
+            return Err(self.refusal(response).await);
+        }
+        let mut begun = Begun { first: None, rest: response };
+        begun.first = begun.chunk().await?;
+        match &begun.first {
+            None => Err(ModelError::new(Trouble::Broken, "the server sent nothing")),
+            Some(first) if is_document(first) => Err(self.redact(unstreamed(&begun.all().await))),
+            Some(_) => Ok(begun),
         }
     }
 
@@ -192,18 +197,42 @@ impl Endpoint {
     }
 
     /// Reads what a server says when it does not answer.
-    async fn refusal(&self, mut response: Response) -> ModelError {
+    async fn refusal(&self, response: Response) -> ModelError {
         let (status, retry_after) = (response.status(), retry_after(response.headers()));
-        let mut body = Vec::new();
-        while body.len() < ERROR_BODY
-            && let Ok(Some(more)) = response.chunk().await
-        {
-            body.extend_from_slice(&more);
-        }
+        let body = Begun { first: None, rest: response }.all().await;
         let said = self.redacted(&words(&body));
         let message = format!("the server answered {status}: {said}");
         let retry_after = retry_after.or_else(|| retry_in_body(&body, &said));
         ModelError { retry_after, ..ModelError::new(trouble(status, &said), message) }
+    }
+}
+
+/// An answer on its way, of which the first piece may have been looked at.
+pub(crate) struct Begun {
+    first: Option<Bytes>,
+    rest: Response,
+}
+
+impl Begun {
+    /// Returns the next piece, if there is one.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, ModelError> {
+        if self.first.is_some() {
+            return Ok(self.first.take());
+        }
+        self.rest.chunk().await.map_err(|error| {
+            ModelError::new(Trouble::Broken, format!("the answer broke off: {}", why(&error)))
+        })
+    }
+
+    /// Reads as much as is read of an error.
+    async fn all(mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        while body.len() < ERROR_BODY
+            && let Ok(Some(more)) = self.chunk().await
+        {
+            body.extend_from_slice(&more);
+        }
+        body
     }
 }
 
@@ -212,7 +241,7 @@ fn ring() -> Arc<rustls::crypto::CryptoProvider> {
 }
 
 /// Returns what is at the bottom of an error.
-pub(crate) fn why(error: &reqwest::Error) -> String {
+fn why(error: &reqwest::Error) -> String {
     let mut why = error as &dyn std::error::Error;
     while let Some(source) = why.source() {
         why = source;
@@ -225,20 +254,33 @@ fn is_page(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
+/// Reports whether what comes is one piece of JSON, whatever it is called. No event begins so.
+fn is_document(first: &[u8]) -> bool {
+    matches!(first.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
+/// Says what is wrong with an answer that came as a document.
+fn unstreamed(body: &[u8]) -> ModelError {
+    match &json(body)["error"] {
+        Value::Null => ModelError::new(Trouble::Refused, "the server did not stream its answer"),
+        error => error_in_stream(error),
+    }
+}
+
 /// Returns what to do about an answer that is none.
 fn trouble(status: StatusCode, said: &str) -> Trouble {
     match status {
         _ if status.is_success() => Trouble::Broken,
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT => {
+            Trouble::Busy
+        }
+        _ if status.is_server_error() => Trouble::Busy,
         _ if is_too_long(said) => Trouble::TooLong,
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Trouble::Unauthorized,
         // Google's words for a wrong key.
         StatusCode::BAD_REQUEST if said.starts_with("API key not valid") => Trouble::Unauthorized,
         StatusCode::NOT_FOUND => Trouble::NotFound,
         StatusCode::PAYLOAD_TOO_LARGE => Trouble::TooLong,
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT => {
-            Trouble::Busy
-        }
-        _ if status.is_server_error() => Trouble::Busy,
         _ => Trouble::Refused,
     }
 }
@@ -271,14 +313,14 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
     if let Some(millis) = text("retry-after-ms").and_then(number) {
-        return Duration::try_from_secs_f64(millis / 1000.0).ok();
+        return wait(millis / 1000.0);
     }
     let text = text(RETRY_AFTER.as_str())?;
     if let Some(seconds) = number(text) {
-        return Duration::try_from_secs_f64(seconds).ok();
+        return wait(seconds);
     }
     let at = httpdate::parse_http_date(text).ok()?;
-    Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+    Some(at.duration_since(SystemTime::now()).unwrap_or_default().min(LONGEST_WAIT))
 }
 
 /// Finds when to try again in an error's body: in a detail of Google's, or in the words.
@@ -339,8 +381,53 @@ mod tests {
         let wait = read("retry-after", &soon).unwrap();
         assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(60), "{wait:?}");
         assert_eq!(read("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
-        for nonsense in ["soon", "-3", "", "NaN"] {
+        for (name, endless) in [
+            ("retry-after", "1e19"),
+            ("retry-after-ms", "1e22"),
+            ("retry-after", "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] {
+            assert_eq!(read(name, endless), Some(Duration::from_hours(1)), "{endless}");
+        }
+        for nonsense in ["soon", "-3", "", "NaN", "inf", "1e999"] {
             assert_eq!(read("retry-after", nonsense), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_has_too_much_to_do_is_never_a_conversation_that_is_too_long() {
+        let said = "Too many tokens, please wait before trying again.";
+        for status in [408, 409, 429, 500, 503, 529] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(trouble(status, said), Trouble::Busy, "{status}");
+        }
+        for (status, said) in [(400, said), (403, said), (413, "no")] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(trouble(status, said), Trouble::TooLong, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_not_taken_for_a_stream() {
+        for document in ["{\"id\":1}", "\r\n [{", "{"] {
+            assert!(is_document(document.as_bytes()), "{document}");
+        }
+        for stream in ["data: {}", "event: a", ": hi", "\n", "", "\u{feff}data: {}"] {
+            assert!(!is_document(stream.as_bytes()), "{stream}");
+        }
+    }
+
+    #[test]
+    fn a_document_says_what_is_wrong_or_that_it_is_no_stream() {
+        let whole = "the server did not stream its answer";
+        for (body, trouble, message) in [
+            (r#"{"choices":[{"message":{"content":"hi"}}]}"#, Trouble::Refused, whole),
+            (r#"{"status":"completed","error":null}"#, Trouble::Refused, whole),
+            (r#"{"cut":"#, Trouble::Refused, whole),
+            (r#"{"error":{"message":"no such model"}}"#, Trouble::Refused, "no such model"),
+            (r#"{"error":"bad"}"#, Trouble::Refused, "bad"),
+            (r#"[{"error":{"code":503,"message":"later"}}]"#, Trouble::Busy, "later"),
+        ] {
+            assert_eq!(unstreamed(body.as_bytes()), ModelError::new(trouble, message));
         }
     }
 

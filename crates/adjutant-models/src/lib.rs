@@ -18,6 +18,7 @@ mod effort;
 mod figures;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
+mod heads;
 mod http;
 mod key;
 mod local;

@@ -15,7 +15,7 @@ pub struct Provider {
     pub base_variable: &'static str,
     /// The variables that may have the key. The first that is set counts.
     pub key_variables: &'static [&'static str],
-    /// Where it usually is, which tells whether it needs a key and costs anything.
+    /// Where it usually is, which tells whether it needs a key.
     pub place: Place,
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) quirks: Quirks,
@@ -26,7 +26,7 @@ pub struct Provider {
 pub enum Place {
     /// Somewhere else: it needs a key.
     Remote,
-    /// On this machine: it costs nothing, and takes a key if there is one.
+    /// On this machine: it takes a key if there is one.
     Local,
 }
 
@@ -53,6 +53,8 @@ pub(crate) struct Quirks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Thinking {
+    /// Not at all: it would refuse the whole request.
+    None,
     /// By a word.
     Level,
     /// By a number of tokens.
@@ -90,7 +92,7 @@ pub(crate) enum Thoughts {
 pub(crate) const USUAL: Quirks = Quirks {
     max_tokens: "max_tokens",
     reports_usage: true,
-    thinking: Thinking::Level,
+    thinking: Thinking::None,
     schema: Schema::Told,
     takes_cache_key: false,
     ids: Ids::Short,
@@ -99,11 +101,15 @@ pub(crate) const USUAL: Quirks = Quirks {
 
 pub(crate) const NATIVE: Quirks = Quirks { schema: Schema::Native, ..USUAL };
 
+pub(crate) const THINKING: Quirks = Quirks { thinking: Thinking::Level, ..NATIVE };
+
+pub(crate) const GEMINI: Quirks = Quirks { thinking: Thinking::Level, ..USUAL };
+
 /// Every provider there is, in the order in which one is chosen when nobody says which.
 pub static PROVIDERS: &[Provider] = &[
     Provider {
         dialect: &Messages,
-        quirks: NATIVE,
+        quirks: THINKING,
         ..remote(
             "anthropic",
             "https://api.anthropic.com/v1",
@@ -117,7 +123,7 @@ pub static PROVIDERS: &[Provider] = &[
     },
     Provider {
         dialect: &Responses,
-        quirks: Quirks { takes_cache_key: true, ..NATIVE },
+        quirks: Quirks { takes_cache_key: true, ..THINKING },
         ..remote(
             "openai-responses",
             "https://api.openai.com/v1",
@@ -127,6 +133,7 @@ pub static PROVIDERS: &[Provider] = &[
     },
     Provider {
         dialect: &Gemini,
+        quirks: GEMINI,
         ..remote(
             "gemini",
             "https://generativelanguage.googleapis.com/v1beta",
@@ -135,7 +142,8 @@ pub static PROVIDERS: &[Provider] = &[
         )
     },
     Provider {
-        quirks: NATIVE,
+        // It keeps from a model what that does not take.
+        quirks: THINKING,
         ..remote(
             "openrouter",
             "https://openrouter.ai/api/v1",
@@ -193,6 +201,11 @@ impl Provider {
     /// Finds a provider by its name.
     pub fn find(name: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.name == name)
+    }
+
+    /// Returns the row whose settings hold where this one has none: the first at its address.
+    pub(crate) fn main(&self) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.base_variable == self.base_variable)
     }
 }
 

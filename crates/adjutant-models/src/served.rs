@@ -5,16 +5,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use adjutant_core::{Delta, Model, ModelError, ModelInfo, Request, ToolSpec, Trouble, WireLog};
+use adjutant_core::{Delta, Model, ModelError, ModelInfo, Request, Trouble, WireLog};
 use bytes::Bytes;
 use futures_util::{
     StreamExt as _,
     stream::{self, BoxStream},
 };
-use reqwest::Response;
 
 use crate::{
-    http::{Endpoint, Pieces, why},
+    heads::Heads,
+    http::{Begun, Endpoint, Pieces},
     sse::{Decoder, TooLong},
     wire::{Dialect, Read, Speaker},
 };
@@ -25,15 +25,7 @@ pub struct Served {
     dialect: &'static dyn Dialect,
     speaker: Speaker,
     endpoint: Arc<Endpoint>,
-    head: Mutex<Option<Head>>,
-}
-
-/// What comes before the messages, kept for as long as the tools and the system prompt
-/// stay the same.
-struct Head {
-    tools: Vec<Arc<ToolSpec>>,
-    system: String,
-    bytes: Bytes,
+    heads: Mutex<Heads>,
 }
 
 impl Served {
@@ -43,23 +35,12 @@ impl Served {
         speaker: Speaker,
         endpoint: Endpoint,
     ) -> Self {
-        Self { info, dialect, speaker, endpoint: Arc::new(endpoint), head: Mutex::default() }
+        Self { info, dialect, speaker, endpoint: Arc::new(endpoint), heads: Mutex::default() }
     }
 
     fn head(&self, request: &Request<'_>) -> Bytes {
-        let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(one, other): (&Arc<ToolSpec>, &Arc<ToolSpec>)| Arc::ptr_eq(one, other);
-        if let Some(head) = &*head
-            && head.tools.len() == request.tools.len()
-            && head.tools.iter().zip(request.tools).all(same)
-            && head.system == request.system
-        {
-            return head.bytes.clone();
-        }
-        let bytes = Bytes::from(self.dialect.head(&self.speaker, request));
-        let (tools, system) = (request.tools.to_vec(), request.system.to_owned());
-        *head = Some(Head { tools, system, bytes: bytes.clone() });
-        bytes
+        let mut heads = self.heads.lock().unwrap_or_else(PoisonError::into_inner);
+        heads.of(request, || self.dialect.head(&self.speaker, request))
     }
 
     fn body(&self, request: &Request<'_>, wire: &mut WireLog) -> Pieces {
@@ -102,7 +83,7 @@ impl Model for Served {
 
 /// An answer on its way.
 struct Answer {
-    response: Response,
+    response: Begun,
     decoder: Decoder,
     reader: Box<dyn Read>,
     ready: VecDeque<Delta>,
@@ -122,7 +103,7 @@ impl From<TooLong> for ModelError {
 }
 
 impl Answer {
-    fn new(response: Response, reader: Box<dyn Read>) -> Self {
+    fn new(response: Begun, reader: Box<dyn Read>) -> Self {
         let decoder = Decoder::default();
         Self { response, decoder, reader, ready: VecDeque::new(), end: None }
     }
@@ -162,10 +143,7 @@ impl Answer {
                 reader.end(&mut deltas);
                 Ok(Some(End::Over))
             }
-            Err(error) => {
-                let message = format!("the answer broke off: {}", why(&error));
-                Err(ModelError::new(Trouble::Broken, message))
-            }
+            Err(error) => Err(error),
         };
         ready.extend(deltas);
         heard

@@ -9,7 +9,7 @@ use reqwest::{
 
 use crate::{
     base_url::{BaseUrl, address},
-    provider::{NATIVE, Quirks, USUAL},
+    provider::{GEMINI, Quirks, THINKING, USUAL},
     wire::{Dialect, chat::Chat, gemini::Gemini, messages::Messages, responses::Responses},
 };
 
@@ -30,6 +30,22 @@ pub struct ProviderSettings {
     pub proxy: Option<Proxy>,
     /// What is spoken there. Only a provider that is not known otherwise has to be told.
     pub format: Option<Format>,
+}
+
+impl ProviderSettings {
+    /// Adds what only other settings say of the way to a provider.
+    pub(crate) fn or(self, other: &Self) -> Self {
+        let other = other.clone();
+        Self {
+            base_url: self.base_url.or(other.base_url),
+            key_command: self.key_command.or(other.key_command),
+            headers: if self.headers.0.is_empty() { other.headers } else { self.headers },
+            timeout: self.timeout.or(other.timeout),
+            connect_timeout: self.connect_timeout.or(other.connect_timeout),
+            proxy: self.proxy.or(other.proxy),
+            format: self.format,
+        }
+    }
 }
 
 /// What stands between this machine and a provider.
@@ -78,9 +94,9 @@ impl Format {
     pub(crate) fn manner(self) -> (&'static dyn Dialect, Quirks) {
         match self {
             Self::Chat => (&Chat, USUAL),
-            Self::Responses => (&Responses, NATIVE),
-            Self::Messages => (&Messages, NATIVE),
-            Self::Gemini => (&Gemini, USUAL),
+            Self::Responses => (&Responses, THINKING),
+            Self::Messages => (&Messages, THINKING),
+            Self::Gemini => (&Gemini, GEMINI),
         }
     }
 }

@@ -47,6 +47,12 @@ impl Setup {
         self.key.is_some() || self.place != Some(Place::Remote) || self.headers.contains(header)
     }
 
+    /// Reports whether it costs nothing where nobody says what it costs: it is a server on
+    /// this machine, and none that is put before a provider elsewhere.
+    pub fn is_free(&self) -> bool {
+        self.place != Some(Place::Remote) && self.base_url.is_loopback()
+    }
+
     /// Returns what is to be done if it cannot.
     pub fn check_key(&self) -> Result<(), ModelError> {
         if self.is_ready() {
@@ -83,16 +89,19 @@ pub struct Unfit {
 impl Providers {
     /// Sets up all providers.
     pub fn new(
-        mut settings: BTreeMap<String, ProviderSettings>,
+        settings: BTreeMap<String, ProviderSettings>,
         variables: &Variables,
     ) -> Result<Self, Unfit> {
         let mut providers = Self::none();
         for row in PROVIDERS {
-            let settings = settings.remove(row.name).unwrap_or_default();
+            let of = |name: &str| settings.get(name).cloned().unwrap_or_default();
+            let main = row.main().map(|main| of(main.name)).unwrap_or_default();
+            let settings = of(row.name).or(&main);
             let outline = Outline::known(row, &settings)?;
             providers.add(outline, settings, variables);
         }
-        for (name, settings) in settings {
+        let is_own = |name: &String| Provider::find(name).is_none();
+        for (name, settings) in settings.into_iter().filter(|(name, _)| is_own(name)) {
             let outline = Outline::own(name, &settings)?;
             providers.add(outline, settings, variables);
         }
@@ -291,12 +300,60 @@ mod tests {
     }
 
     #[test]
+    fn what_is_set_for_one_interface_holds_for_the_other_unless_that_has_its_own() {
+        let blank = ProviderSettings::default;
+        let openai = ProviderSettings {
+            base_url: base_url("https://a.example/v1"),
+            key_command: Some("true".into()),
+            headers: Headers::parse([("X-Team", "blue")]).unwrap(),
+            timeout: Some(Duration::from_secs(1)),
+            connect_timeout: Some(Duration::from_secs(2)),
+            proxy: Some(Proxy::None),
+            ..blank()
+        };
+        let own = ProviderSettings { base_url: base_url("https://b.example/v1"), ..blank() };
+        for (own, address) in [(blank(), "https://a.example/v1"), (own, "https://b.example/v1")] {
+            let settings = [("openai", openai.clone()), ("openai-responses", own)];
+            let settings = settings.map(|(name, settings)| (name.to_owned(), settings)).into();
+            let providers = Providers::new(settings, &variables(&[])).unwrap();
+            let setup = |name| providers.find(name).unwrap();
+            let (one, other) = (setup("openai"), setup("openai-responses"));
+            assert_eq!(one.base_url.to_string(), "https://a.example/v1");
+            assert_eq!(other.base_url.to_string(), address);
+            assert_eq!(other.key.as_ref().unwrap().to_string(), "key_command");
+            assert_eq!((&other.headers, &other.http.link), (&one.headers, &one.http.link));
+            let (_, model) = providers.default_model().unwrap().unwrap();
+            assert!(model.starts_with("openai-responses/"), "{model}");
+        }
+        let providers = set_up("openai-responses", openai, &[]).unwrap();
+        assert!(!providers.find("openai").unwrap().is_ready());
+    }
+
+    #[test]
+    fn only_a_server_on_this_machine_is_free() {
+        for (name, url, expected) in [
+            ("ollama", "http://127.0.0.1:1/v1", true),
+            ("ollama", "http://a.example/v1", false),
+            ("acme", "http://localhost:1/v1", true),
+            ("acme", "http://a.example/v1", false),
+            ("groq", "http://127.0.0.1:1/v1", false),
+        ] {
+            let format = (name == "acme").then_some(Format::Chat);
+            let settings =
+                ProviderSettings { base_url: base_url(url), format, ..Default::default() };
+            let providers = set_up(name, settings, &[]).unwrap();
+            assert_eq!(providers.find(name).unwrap().is_free(), expected, "{name} {url}");
+        }
+    }
+
+    #[test]
     fn a_header_of_the_users_can_stand_in_for_a_key() {
         let headers = Headers::parse([("Authorization", "Basic x")]).unwrap();
         let settings = ProviderSettings { headers, ..ProviderSettings::default() };
         let providers = set_up("openai", settings, &[]).unwrap();
         assert!(providers.find("openai").unwrap().is_ready());
-        assert!(!providers.find("openai-responses").unwrap().is_ready());
+        assert!(providers.find("openai-responses").unwrap().is_ready());
+        assert!(!providers.find("groq").unwrap().is_ready());
         assert!(providers.find("ollama").unwrap().is_ready());
     }
 

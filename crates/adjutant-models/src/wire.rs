@@ -26,10 +26,13 @@ use std::{
 
 use adjutant_core::{Delta, Message, ModelError, Native, Request, Trouble};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) use self::call_ids::CallIds;
 use crate::{effort::Effort, provider::Quirks};
+
+/// The longest that anybody waits because a server says so, whatever it says.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// The language of an interface. All of it is pure.
 pub(crate) trait Dialect: fmt::Debug + Send + Sync {
@@ -114,11 +117,37 @@ pub(crate) fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
 /// and `-`. An id of another provider's may be neither; its stand-in is always the same, so
 /// that a call and its result still belong together.
 pub(crate) fn fit_id(id: &str, longest: usize) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    if !id.is_empty() && id.len() <= longest && id.bytes().all(is_plain) {
+    if !id.is_empty() && id.len() <= longest && id.chars().all(is_plain) {
         return Cow::Borrowed(id);
     }
     Cow::Owned(format!("call_{:016x}", hash_of(id)))
+}
+
+/// Returns the name of what was called in a form that every provider takes. A model may make
+/// up one that would be refused in every later turn.
+pub(crate) fn fit_name(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 64;
+    if name.is_empty() {
+        Cow::Borrowed("unnamed")
+    } else if name.len() <= LONGEST && name.chars().all(is_plain) {
+        Cow::Borrowed(name)
+    } else {
+        let plain = |letter: char| if is_plain(letter) { letter } else { '_' };
+        Cow::Owned(name.chars().map(plain).take(LONGEST).collect())
+    }
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_' || letter == '-'
+}
+
+/// Returns a call's arguments as an object, which they have to be; what is none is put into one.
+pub(crate) fn fit_arguments(arguments: &Value) -> Cow<'_, Value> {
+    if arguments.is_object() {
+        Cow::Borrowed(arguments)
+    } else {
+        Cow::Owned(json!({ "unparsed": arguments }))
+    }
 }
 
 /// Returns a name for the beginning of a conversation. All turns and forks of it share the
@@ -223,7 +252,14 @@ pub(crate) fn delay(text: &str) -> Option<Duration> {
         };
         seconds = Some(seconds.unwrap_or(0.0) + length);
     }
-    Duration::try_from_secs_f64(seconds?).ok()
+    wait(seconds?)
+}
+
+/// Returns a time that a server wants to be left alone for, as far as it is one.
+pub(crate) fn wait(seconds: f64) -> Option<Duration> {
+    let seconds = Some(seconds).filter(|seconds| seconds.is_finite())?;
+    let longest = LONGEST_WAIT.as_secs_f64();
+    Duration::try_from_secs_f64(seconds.min(longest)).ok()
 }
 
 /// Reports whether an error says that the conversation no longer fits.
@@ -243,13 +279,15 @@ pub(crate) fn is_too_long(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use adjutant_core::Origin;
-    use serde_json::json;
-
     use super::{
-        testing::{request, speaker},
+        chat::Chat,
+        gemini::Gemini,
+        messages::Messages,
+        responses::Responses,
+        testing::{fresh, request, speaker},
         *,
     };
+    use adjutant_core::{Origin, Part, ToolCall};
 
     #[test]
     fn when_to_try_again_is_found_in_words() {
@@ -257,12 +295,16 @@ mod tests {
             ("Rate limit reached. Please try again in 11.5s. Visit https://x.y/3s", 11_500),
             ("Please try again in 250ms.", 250),
             ("please TRY AGAIN IN 1m3s", 63_000),
-            ("try again in 1h0m0.5s", 3_600_500),
+            ("try again in 0.5h1m0.5s", 1_860_500),
+            ("try again in 1h0m0.5s", 3_600_000),
+            ("try again in 99999999999999999999s", 3_600_000),
             ("You exceeded your quota. Please retry in 34.25s.", 34_250),
             ("Retry after 20 seconds", 20_000),
         ] {
             assert_eq!(retry_in_words(text), Some(Duration::from_millis(millis)), "{text}");
         }
+        let endless = format!("try again in {}s", "9".repeat(400));
+        assert_eq!(retry_in_words(&endless), None);
         for text in ["try again in a while", "try again in 3", "try again in .s", "in 3s", ""] {
             assert_eq!(retry_in_words(text), None, "{text}");
         }
@@ -308,6 +350,52 @@ mod tests {
             [key("n", "s", &["audit"]), key("m", "t", &["audit"]), key("m", "s", &["another task"])]
         {
             assert_ne!(first, other);
+        }
+    }
+
+    #[test]
+    fn a_name_is_kept_if_it_fits_and_made_to_fit_otherwise() {
+        let long = "x".repeat(65);
+        for (name, expected) in [
+            ("list-dir_2", "list-dir_2"),
+            (&long[1..], &long[1..]),
+            (&long, &long[1..]),
+            ("fs.list dir", "fs_list_dir"),
+            ("käse", "k_se"),
+            ("", "unnamed"),
+        ] {
+            assert_eq!(fit_name(name), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_that_would_be_refused_is_made_to_fit_in_every_dialect() {
+        let (id, name, arguments) = ("c".into(), "fs.list dir".to_owned(), json!("{\"path\":"));
+        let call = Part::Call(ToolCall { id, name, arguments, native: None });
+        let said = Arc::new(Message::Assistant { parts: vec![call] });
+        let messages = [Arc::new(Message::user(Origin::Person, "look")), said];
+        let sent = |dialect: &dyn Dialect, place: &str, name: &str, arguments: &str| {
+            let body = fresh(dialect, &speaker("openai", "m"), &request(&messages, &[]));
+            let call = body.pointer(place).unwrap_or_else(|| panic!("no {place} in {body}"));
+            (call[name].clone(), call[arguments].clone())
+        };
+        let object = json!({ "unparsed": "{\"path\":" });
+        let (text, name) = (json!(object.to_string()), json!("fs_list_dir"));
+        let function = "/messages/2/tool_calls/0/function";
+        assert_eq!(sent(&Chat, function, "name", "arguments"), (name.clone(), text.clone()));
+        assert_eq!(sent(&Responses, "/input/1", "name", "arguments"), (name.clone(), text));
+        let block = "/messages/1/content/0";
+        assert_eq!(sent(&Messages, block, "name", "input"), (name.clone(), object.clone()));
+        let part = "/contents/1/parts/0/functionCall";
+        assert_eq!(sent(&Gemini, part, "name", "args"), (name, object));
+    }
+
+    #[test]
+    fn arguments_are_always_sent_as_an_object() {
+        let fine = json!({ "path": "a" });
+        assert_eq!(*fit_arguments(&fine), fine);
+        for other in [json!("{\"path\":"), json!([1]), json!(null)] {
+            assert_eq!(*fit_arguments(&other), json!({ "unparsed": other }));
         }
     }
 

@@ -57,7 +57,7 @@ impl SqliteJournal {
         let path = Arc::new(path.into());
         let open: Open = {
             let path = Arc::clone(&path);
-            Arc::new(move || Database::open(&path, durability))
+            Arc::new(move |patience| Database::open(&path, durability, patience))
         };
         let scribe = Arc::new(Scribe::new(Arc::clone(&open), durability, bus));
         let read = move |questions: Receiver<Question>| reader::run(&*open, &questions);
@@ -75,7 +75,8 @@ impl SqliteJournal {
         look: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, JournalError>> {
         let (reply, answer) = oneshot::channel();
-        self.reader.give(reader::question(look, reply));
+        // One that is turned away is dropped, and its reply with it.
+        drop(self.reader.give(reader::question(look, reply)));
         let gone = self.gone();
         answer.map(move |answer| answer.unwrap_or_else(|_| Err(gone()))).boxed()
     }
@@ -92,7 +93,7 @@ impl Journal for SqliteJournal {
             Ok(batch) => self.scribe.take(batch),
             Err(error) => return future::ready(Err(error)).boxed(),
         }
-        let (written, gone) = (Arc::clone(&self.scribe).see_to(written), self.gone());
+        let (written, gone) = (Scribe::see_to(&self.scribe, written), self.gone());
         written.map(move |written| written.unwrap_or_else(|| Err(gone()))).boxed()
     }
 

@@ -23,10 +23,11 @@ impl<Job: Send + 'static> Worker<Job> {
         Self { jobs: Some(jobs), thread }
     }
 
-    /// Queues a job. One that is turned away is dropped, and its reply with it.
-    pub(crate) fn give(&self, job: Job) {
-        if let Some(jobs) = &self.jobs {
-            drop(jobs.send(job));
+    /// Queues a job, or gives it back if there is no thread to do it.
+    pub(crate) fn give(&self, job: Job) -> Result<(), Job> {
+        match &self.jobs {
+            Some(jobs) => jobs.send(job).map_err(|refused| refused.0),
+            None => Err(job),
         }
     }
 }

@@ -56,11 +56,29 @@ fn no_model(providers: &Providers, around: &Surroundings) -> CliError {
     };
     let keys = providers.iter().filter(has_default).filter_map(|it| it.key_variables.first());
     let keys: Vec<_> = keys.map(String::as_str).collect();
-    let error = CliError::new(Kind::Usage, "no model is set, and there is no key to choose one by")
-        .hint(format!("set a key: {}", keys.join(", ")));
+    let why = format!("no model is set, and {}", why_no_default(providers));
+    let error = without_default(providers).fold(CliError::new(Kind::Usage, why), |error, setup| {
+        error.hint(format!("name one: `--model {}/MODEL`", setup.name))
+    });
+    let error = error.hint(format!("set a key: {}", keys.join(", ")));
     let user = around.user_file();
     other_ways(error, providers)
         .hint(format!("to set a model for good, write `model = \"…\"` into {}", user.display()))
+}
+
+/// Returns why there is no default model, as the end of a sentence.
+pub(crate) fn why_no_default(providers: &Providers) -> String {
+    let names: Vec<_> = without_default(providers).map(|it| format!("`{}`", it.name)).collect();
+    match names.as_slice() {
+        [] => "there is no key to choose one by".to_owned(),
+        names => format!("there is no default model of {}", names.join(", ")),
+    }
+}
+
+/// Returns the providers that the user has set up, where no model is chosen by default.
+fn without_default(providers: &Providers) -> impl Iterator<Item = &Setup> {
+    let is_set_up = |it: &&Setup| it.key.is_some() || it.place.is_none();
+    providers.iter().filter(is_set_up)
 }
 
 /// Adds the ways that need no key.

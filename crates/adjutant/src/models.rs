@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     CliError,
-    choice::{bad_figures, find_running},
+    choice::{bad_figures, find_running, why_no_default},
     config::Config,
     error::Kind,
     nearest::nearest,
@@ -65,7 +65,8 @@ impl From<Price> for Dollars {
 #[derive(Debug)]
 pub struct Selection {
     shelves: Vec<Shelf>,
-    default: Option<String>,
+    /// The model that runs when nobody says otherwise, or why there is none.
+    default: Result<String, String>,
 }
 
 impl Selection {
@@ -84,7 +85,9 @@ impl Selection {
             let running = running.iter().find(|running| running.provider == setup.name);
             Shelf::new(setup, figures, running, default.as_deref())
         });
-        Ok(Self { shelves: shelves.collect(), default })
+        let shelves = shelves.collect();
+        let default = default.ok_or_else(|| why_no_default(&config.providers));
+        Ok(Self { shelves, default })
     }
 
     /// Writes all of it as JSON.
@@ -111,8 +114,8 @@ impl Selection {
             writeln!(to)?;
         }
         match &self.default {
-            Some(model) => writeln!(to, "* runs without --model: {model}"),
-            None => writeln!(to, "nothing runs without --model: none is set, nor any key"),
+            Ok(model) => writeln!(to, "* runs without --model: {model}"),
+            Err(why) => writeln!(to, "nothing runs without --model: none is set, and {why}"),
         }
     }
 }
@@ -130,7 +133,7 @@ impl Shelf {
         let entry = |model: &str| {
             let name = format!("{}/{model}", setup.name);
             let Facts { window, max_output, price, from, .. } = figures.find(&setup.name, model);
-            let price = price.or((setup.place == Some(Place::Local)).then(Price::default));
+            let price = price.or(setup.is_free().then(Price::default));
             let default = default == Some(&name);
             Entry { name, window, max_output, price: price.map(Dollars::from), from, default }
         };

@@ -12,8 +12,10 @@ use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, cache_key, fit_id, hash_of, put, schema};
-use crate::provider::{Ids, Thoughts};
+use super::{
+    Dialect, Read, Speaker, cache_key, fit_arguments, fit_id, fit_name, hash_of, put, schema,
+};
+use crate::provider::{Ids, Thinking, Thoughts};
 
 /// The longest id of a call.
 const LONGEST_ID: usize = 40;
@@ -118,7 +120,9 @@ fn tail(speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
     if quirks.takes_cache_key {
         tail["prompt_cache_key"] = cache_key(speaker, request).into();
     }
-    if let Some(effort) = effort {
+    if let Some(effort) = effort
+        && quirks.thinking != Thinking::None
+    {
         tail["reasoning_effort"] = effort.name().into();
     }
     if let Some(format) = schema::format(speaker, request) {
@@ -206,7 +210,7 @@ struct Call<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: String,
 }
 
@@ -240,11 +244,8 @@ fn raw(json: &str) -> Option<&RawValue> {
 
 impl<'a> Call<'a> {
     fn of(ids: Ids, call: &'a ToolCall) -> Self {
-        let arguments = match &call.arguments {
-            Value::String(text) => text.clone(),
-            arguments => arguments.to_string(),
-        };
-        let function = Function { name: &call.name, arguments };
+        let arguments = fit_arguments(&call.arguments).to_string();
+        let function = Function { name: fit_name(&call.name), arguments };
         Self { id: fitted(ids, &call.id), r#type: "function", function }
     }
 }

@@ -8,13 +8,13 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use adjutant_core::{Image, Message, Part, Request, ToolCall, ToolChoice, ToolResult};
 use serde_json::{Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, put};
+use super::{Dialect, Read, Speaker, fit_arguments, fit_name, put};
 use crate::{
     effort::Effort,
     provider::{Schema, Thinking},
@@ -94,8 +94,9 @@ impl Dialect for Gemini {
     fn tail(&self, speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
         let Speaker { effort, quirks, .. } = speaker;
         let mut config = json!({ "maxOutputTokens": request.max_output });
-        if let Some(effort) = effort {
-            config["thinkingConfig"] = thinking(quirks.thinking, *effort, request.max_output);
+        let thinking = |effort| thinking(quirks.thinking, effort, request.max_output);
+        if let Some(thinking) = effort.and_then(thinking) {
+            config["thinkingConfig"] = thinking;
         }
         if let Some(schema) = request.schema
             && (quirks.schema == Schema::Native || request.tools.is_empty())
@@ -130,9 +131,10 @@ fn escaped(name: &str) -> String {
     escaped
 }
 
-fn thinking(quirk: Thinking, effort: Effort, max_output: u64) -> Value {
+fn thinking(quirk: Thinking, effort: Effort, max_output: u64) -> Option<Value> {
     let mut config = json!({ "includeThoughts": true });
     match quirk {
+        Thinking::None => return None,
         Thinking::Level => config["thinkingLevel"] = effort.name().into(),
         // Without room for a budget, the model is left to find its own.
         Thinking::Budget => {
@@ -141,7 +143,7 @@ fn thinking(quirk: Thinking, effort: Effort, max_output: u64) -> Value {
             }
         }
     }
-    config
+    Some(config)
 }
 
 fn role(message: &Message) -> &'static str {
@@ -227,18 +229,19 @@ fn put_pieces(
 }
 
 fn foreign_call(call: &ToolCall) -> Value {
-    let arguments = &call.arguments;
-    let args =
-        if arguments.is_object() { arguments.clone() } else { json!({ "unparsed": arguments }) };
-    json!({ "functionCall": { "name": call.name, "args": args } })
+    let (name, args) = (fit_name(&call.name), fit_arguments(&call.arguments));
+    json!({ "functionCall": { "name": name, "args": args } })
 }
 
-/// A result goes by the name of what was called, and by the id that the model itself gave
-/// the call, if it did.
+/// A result goes by the name that its call was sent with, and by the id that the model itself
+/// gave the call, if it did.
 fn response(speaker: &Speaker, before: &[Arc<Message>], result: &ToolResult) -> Value {
     let mut calls = before.iter().rev().flat_map(|message| message.calls());
     let call = calls.find(|call| call.id == result.call);
-    let name = call.map_or("tool", |call| &call.name);
+    let name = call.map_or(Cow::Borrowed("tool"), |call| {
+        let is_own = speaker.own(call.native.as_ref()).is_some();
+        if is_own { Cow::Borrowed(call.name.as_str()) } else { fit_name(&call.name) }
+    });
     let kind = if result.failed { "error" } else { "output" };
     let mut response = json!({ "name": name, "response": { kind: result.text } });
     if let Some(id) = call.and_then(|call| own_id(speaker, call)) {

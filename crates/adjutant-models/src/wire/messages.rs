@@ -23,7 +23,7 @@ use adjutant_core::{Image, Message, Part, Request, ToolCall, ToolChoice, ToolRes
 use serde_json::{Map, Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, fit_id, put};
+use super::{Dialect, Read, Speaker, fit_arguments, fit_id, fit_name, put};
 use crate::provider::{Schema, Thinking};
 
 const USER: &str = "user";
@@ -143,9 +143,9 @@ fn settings(speaker: &Speaker, request: &Request<'_>) -> Value {
                 settings["thinking"] = json!({ "type": "enabled", "budget_tokens": budget });
             }
         }
-        (None, _) => {}
+        (None, _) | (Some(_), Thinking::None) => {}
     }
-    let schema = request.schema.filter(|schema| schema::can_be_kept(schema));
+    let schema = request.schema.and_then(schema::kept);
     if let (Some(schema), Schema::Native) = (schema, speaker.quirks.schema) {
         let format = json!({ "type": "json_schema", "schema": schema });
         output.insert("format".to_owned(), format);
@@ -268,14 +268,13 @@ fn image(Image { media_type, data }: &Image) -> Value {
     json!({ "type": "image", "source": source })
 }
 
-/// Arguments have to be an object; what is none is put into one.
 fn call(ToolCall { id, name, arguments, .. }: &ToolCall) -> Value {
-    let mut call = json!({ "type": "tool_use", "id": fit_id(id, LONGEST_ID), "name": name });
-    call["input"] = match arguments {
-        Value::Object(_) => arguments.clone(),
-        other => json!({ "unparsed": other }),
-    };
-    call
+    json!({
+        "type": "tool_use",
+        "id": fit_id(id, LONGEST_ID),
+        "name": fit_name(name),
+        "input": fit_arguments(arguments),
+    })
 }
 
 fn result(ToolResult { call, text: said, images, failed, .. }: &ToolResult) -> Value {

@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, cache_key, fit_id, schema};
+use super::{Dialect, Read, Speaker, cache_key, fit_arguments, fit_id, fit_name, schema};
+use crate::provider::Thinking;
 
 /// The longest id of a call.
 const LONGEST_ID: usize = 64;
@@ -87,8 +88,12 @@ impl Dialect for Responses {
         if speaker.quirks.takes_cache_key {
             tail["prompt_cache_key"] = cache_key(speaker, request).into();
         }
-        if let Some(effort) = speaker.effort {
-            tail["reasoning"] = json!({ "effort": effort.name(), "summary": "auto" });
+        if let Some(effort) = speaker.effort
+            && speaker.quirks.thinking != Thinking::None
+            && thinks(&speaker.model)
+        {
+            // A summary is not asked for: not everybody may have it.
+            tail["reasoning"] = json!({ "effort": effort.name() });
         }
         if let Some(mut format) = schema::format(speaker, request) {
             format["type"] = "json_schema".into();
@@ -192,16 +197,12 @@ fn plain(part: &Part) -> Option<Value> {
             let content = json!([{ "type": "output_text", "text": text }]);
             Some(json!({ "type": "message", "role": "assistant", "content": content }))
         }
-        Part::Call(ToolCall { id, name, arguments, .. }) => {
-            let arguments = match arguments {
-                Value::String(text) => text.clone(),
-                arguments => arguments.to_string(),
-            };
-            let call_id = fit_id(id, LONGEST_ID);
-            Some(json!({
-                "type": "function_call", "call_id": call_id, "name": name, "arguments": arguments,
-            }))
-        }
+        Part::Call(ToolCall { id, name, arguments, .. }) => Some(json!({
+            "type": "function_call",
+            "call_id": fit_id(id, LONGEST_ID),
+            "name": fit_name(name),
+            "arguments": fit_arguments(arguments).to_string(),
+        })),
         Part::Text { .. } | Part::Reasoning { .. } | Part::Image(_) => None,
     }
 }

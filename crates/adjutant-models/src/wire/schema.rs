@@ -26,16 +26,19 @@ const ENFORCEABLE: [&str; 16] = [
     "type",
 ];
 
-/// Returns the format of an answer that has to fit a schema, if the provider can be told.
+/// Returns the format of an answer that has to fit a schema, if the provider can be told. It
+/// takes none but an object's.
 pub(super) fn format(speaker: &Speaker, request: &Request<'_>) -> Option<Value> {
-    let schema = request.schema.filter(|_| speaker.quirks.schema == Schema::Native)?;
+    let is_taken =
+        |schema: &&Value| speaker.quirks.schema == Schema::Native && schema["type"] == "object";
+    let schema = request.schema.filter(is_taken)?;
     Some(json!({ "name": "answer", "schema": schema, "strict": is_strict(schema) }))
 }
 
 /// Reports whether a schema can be enforced to the letter. Others are refused if that is
 /// asked for.
 fn is_strict(schema: &Value) -> bool {
-    schema["type"] == "object" && schema.get("anyOf").is_none() && is_enforceable(schema)
+    schema.get("anyOf").is_none() && is_enforceable(schema)
 }
 
 fn is_enforceable(schema: &Value) -> bool {
@@ -131,7 +134,6 @@ mod tests {
         let mut with_definitions = object(&json!({ "type": "string" }));
         with_definitions["$defs"] = json!({ "b": open });
         assert!(!is_strict(&with_definitions));
-        assert!(!is_strict(&json!({ "type": "string" })));
         let mut choice = object(&json!({ "type": "string" }));
         choice["anyOf"] = json!([{ "type": "string" }]);
         assert!(!is_strict(&choice));
@@ -148,5 +150,22 @@ mod tests {
         for provider in ["groq", "deepseek", "together", "cerebras", "ollama", "vllm"] {
             assert_eq!(format(&speaker(provider, "m"), &request), None, "{provider}");
         }
+    }
+
+    #[test]
+    fn a_schema_whose_root_is_no_object_is_left_to_words() {
+        for schema in [
+            json!({ "type": "array", "items": { "type": "string" } }),
+            json!({ "type": ["object", "null"] }),
+            json!({ "anyOf": [{ "type": "string" }] }),
+            json!(true),
+        ] {
+            let request = Request { schema: Some(&schema), ..request(&[], &[]) };
+            assert_eq!(format(&speaker("openai", "m"), &request), None, "{schema}");
+        }
+        let open = json!({ "type": "object" });
+        let request = Request { schema: Some(&open), ..request(&[], &[]) };
+        let expected = json!({ "name": "answer", "schema": open, "strict": false });
+        assert_eq!(format(&speaker("openai", "m"), &request), Some(expected));
     }
 }

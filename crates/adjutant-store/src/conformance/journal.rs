@@ -107,8 +107,14 @@ pub(super) async fn sessions_are_listed_newest_first(journal: &dyn Journal) {
 
 pub(super) async fn a_dropped_append_is_written(journal: &dyn Journal) {
     drop(journal.append(session(1), vec![named("dropped")]));
-    assert_eq!(journal.append(session(1), vec![named("awaited")]).await, Ok(2));
+    // Nothing else is appended that could take it along.
+    for _ in 0..100_000 {
+        if !all(journal, session(1)).await.is_empty() {
+            break;
+        }
+    }
     assert_eq!(name_of(&all(journal, session(1)).await[0]), "dropped");
+    assert_eq!(journal.append(session(1), vec![named("awaited")]).await, Ok(2));
 }
 
 pub(super) async fn what_cannot_be_kept_is_refused(journal: &dyn Journal) {

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use super::Durability;
 
 /// How long another process may hold the file before we give up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long to wait between two tries, where SQLite does not do it for us.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -79,35 +79,76 @@ enum Unopened {
     Sqlite(#[from] rusqlite::Error),
 }
 
-impl Database {
-    /// Opens a file, or makes it and its directory.
-    pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, JournalError> {
-        let connection = open(path, durability)
-            .map_err(|why| JournalError(format!("cannot open `{}`: {why}", path.display())))?;
-        Ok(Self { path: path.to_owned(), connection })
+/// How long something may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Not longer than it takes if nobody else is at it and nothing has to reach the disk.
+    None,
+    /// As long as the disk and other processes want.
+    Some,
+}
+
+impl Patience {
+    pub(super) const fn time(self) -> Duration {
+        match self {
+            Self::None => Duration::ZERO,
+            Self::Some => PATIENCE,
+        }
     }
 }
 
-fn open(path: &Path, durability: Durability) -> Result<Connection, Unopened> {
+impl Database {
+    /// Opens a file, or makes it and its directory, unless there is no patience for that.
+    pub(super) fn open(
+        path: &Path,
+        durability: Durability,
+        patience: Patience,
+    ) -> Result<Option<Self>, JournalError> {
+        let connection = match open(path, durability, patience) {
+            Err(Unopened::Sqlite(error)) if is_busy(&error) && patience == Patience::None => None,
+            opened => opened
+                .map_err(|why| JournalError(format!("cannot open `{}`: {why}", path.display())))?,
+        };
+        Ok(connection.map(|connection| Self { path: path.to_owned(), connection }))
+    }
+}
+
+fn open(
+    path: &Path,
+    durability: Durability,
+    patience: Patience,
+) -> Result<Option<Connection>, Unopened> {
+    if patience == Patience::None && !path.exists() {
+        return Ok(None);
+    }
     if let Some(directory) = path.parent() {
         make_private(directory).map_err(Unopened::Directory)?;
     }
     make_file(path).map_err(Unopened::File)?;
     let mut connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
-    migrate(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)?;
-    use_log(&connection)?;
+    connection.busy_timeout(patience.time())?;
+    if version(&connection)? != MIGRATIONS.len() as i64 {
+        if patience == Patience::None {
+            return Ok(None);
+        }
+        migrate(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)?;
+    }
+    use_log(&connection, patience)?;
     let synchronous = match durability {
         Durability::Process => "normal",
         Durability::Power => "full",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    Ok(connection)
+    Ok(Some(connection))
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 /// Turns the write-ahead log on. When several open a new file at once, SQLite does not
 /// wait here by itself.
-fn use_log(connection: &Connection) -> Result<(), Unopened> {
+fn use_log(connection: &Connection, patience: Patience) -> Result<(), Unopened> {
     let start = Instant::now();
     loop {
         let mode = connection
@@ -115,7 +156,9 @@ fn use_log(connection: &Connection) -> Result<(), Unopened> {
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(_) => return Err(Unopened::NoLog),
-            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(error) if is_busy(&error) && start.elapsed() < patience.time() => {
+                thread::sleep(PAUSE);
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -143,7 +186,7 @@ fn make_file(path: &Path) -> io::Result<()> {
 }
 
 fn migrate(transaction: Transaction<'_>) -> Result<(), Unopened> {
-    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let found = version(&transaction)?;
     let known = usize::try_from(found).ok().and_then(|found| MIGRATIONS.get(found..));
     let steps = known.ok_or(Unopened::Version { found })?;
     if steps.is_empty() {
@@ -164,7 +207,8 @@ mod tests {
     fn the_disk_is_waited_for_as_often_as_was_asked() {
         let directory = tempfile::tempdir().unwrap();
         for (durability, expected) in [(Durability::Process, 1), (Durability::Power, 2)] {
-            let connection = open(&directory.path().join("journal.db"), durability).unwrap();
+            let path = directory.path().join("journal.db");
+            let connection = open(&path, durability, Patience::Some).unwrap().unwrap();
             let synchronous: i64 =
                 connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap();
             assert_eq!(synchronous, expected, "{durability:?}");

@@ -4,15 +4,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use adjutant_core::JournalError;
 
-use super::writer::{Batch, Failure, Patience, Writer};
+use super::{
+    database::Patience,
+    writer::{Batch, Failure, Writer},
+};
 
 /// How many events are committed together at most.
 const GROUP: usize = 1024;
 
 /// Batches that wait, and the one who writes them.
 ///
-/// It has no bound of its own: each agent awaits its batch before it gives another, so
-/// there are never more batches than agents.
+/// It has no bound of its own: an agent gives two batches at most before it awaits them, so
+/// there are never many more batches than agents.
 pub(super) struct Queue {
     waiting: Mutex<Vec<Batch>>,
     writer: Mutex<Writer>,
@@ -54,13 +57,15 @@ impl Queue {
 
     /// Writes what waits, however long it takes, and tidies up.
     pub(super) fn write_patiently(&self) {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        self.drain(&mut writer, Patience::Some);
-        writer.tidy();
-        drop(writer);
-        // Others may have come to a writer that was busy tidying.
-        if !self.waiting().is_empty() {
-            self.write_patiently();
+        loop {
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            self.drain(&mut writer, Patience::Some);
+            writer.tidy();
+            drop(writer);
+            // Others may have come to a writer that was busy tidying.
+            if self.waiting().is_empty() {
+                return;
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::database::{Database, place, position};
+use super::database::{Database, Patience, place, position};
 
 const FIND: &str = "select key from session where id = ?1";
 const PAGE: &str = "select id, body from event where id > ?1 and id < ?2 order by id limit ?3";
@@ -35,13 +35,18 @@ pub(super) fn question<T: Send + 'static>(
 
 /// Answers until nobody can ask any more. The file is not opened for nothing.
 pub(super) fn run(
-    open: impl FnOnce() -> Result<Database, JournalError>,
+    open: &dyn Fn(Patience) -> Result<Option<Database>, JournalError>,
     questions: &Receiver<Question>,
 ) {
     let Ok(first) = questions.recv() else { return };
-    let database = open();
+    let database = open(Patience::Some).and_then(|opened| opened.ok_or_else(unopened));
     first(&database);
     questions.iter().for_each(|question| question(&database));
+}
+
+/// With all the patience there is, a file is opened or there is an error.
+fn unopened() -> JournalError {
+    JournalError("the file was not opened".to_owned())
 }
 
 /// Returns up to `limit` events after a position.

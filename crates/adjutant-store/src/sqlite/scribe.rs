@@ -46,9 +46,21 @@ impl Scribe {
         self.queue.push(batch);
     }
 
-    /// Sees to it that a batch is written.
-    pub(super) async fn see_to(
-        self: Arc<Self>,
+    /// Sees to it that a batch is written, also if nobody waits until it is.
+    pub(super) fn see_to(
+        scribe: &Arc<Self>,
+        written: oneshot::Receiver<Result<Seq, JournalError>>,
+    ) -> impl Future<Output = Option<Result<Seq, JournalError>>> + use<> {
+        let care = Care { scribe: Arc::clone(scribe), is_written: false };
+        async move {
+            let written = care.scribe.write(written).await;
+            care.end();
+            written
+        }
+    }
+
+    async fn write(
+        &self,
         mut written: oneshot::Receiver<Result<Seq, JournalError>>,
     ) -> Option<Result<Seq, JournalError>> {
         // Whoever else is ready to write comes first, so that one commit keeps it all.
@@ -66,9 +78,37 @@ impl Scribe {
         }
         match self.durability {
             Durability::Process if self.queue.write() == Progress::Done => {}
-            Durability::Process | Durability::Power => self.thread.give(Wait),
+            Durability::Process | Durability::Power => self.hand_over(),
         }
         written.await.ok()
+    }
+
+    /// Has the thread write what waits.
+    fn hand_over(&self) {
+        // Where there can be no thread, waiting here is better than never to be written.
+        if self.thread.give(Wait).is_err() {
+            self.queue.write_patiently();
+        }
+    }
+}
+
+/// Cares for a batch until it is written.
+struct Care {
+    scribe: Arc<Scribe>,
+    is_written: bool,
+}
+
+impl Care {
+    fn end(mut self) {
+        self.is_written = true;
+    }
+}
+
+impl Drop for Care {
+    fn drop(&mut self) {
+        if !self.is_written {
+            self.scribe.hand_over();
+        }
     }
 }
 

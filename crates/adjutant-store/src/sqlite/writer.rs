@@ -7,7 +7,6 @@ use std::{
         Arc,
         atomic::{AtomicI32, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
 use adjutant_core::{Bus, Event, JournalError, Millis, Seq, SessionId};
@@ -18,7 +17,7 @@ use rusqlite::{
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::database::{Database, PATIENCE, is_busy, place};
+use super::database::{Database, Patience, is_busy, place};
 #[cfg(debug_assertions)]
 use crate::failpoint::{Failpoint, Place};
 
@@ -69,15 +68,6 @@ struct Tail {
     last: i64,
 }
 
-/// How long a writer may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
-    /// Not longer than it takes to write.
-    None,
-    /// As long as the disk and other processes want.
-    Some,
-}
-
 /// Why a group was not written.
 pub(super) enum Failure {
     /// It has to wait, for which there was no patience.
@@ -93,7 +83,8 @@ pub(super) struct Writer {
     file: Option<Result<File, JournalError>>,
 }
 
-pub(super) type Open = Arc<dyn Fn() -> Result<Database, JournalError> + Send + Sync>;
+pub(super) type Open =
+    Arc<dyn Fn(Patience) -> Result<Option<Database>, JournalError> + Send + Sync>;
 
 impl Writer {
     pub(super) fn new(open: Open, bus: Arc<dyn Bus>) -> Self {
@@ -103,9 +94,13 @@ impl Writer {
     /// Writes a group, all or nothing, and shows it.
     pub(super) fn write(&mut self, group: &mut [Batch], patience: Patience) -> Result<(), Failure> {
         let Self { open, bus, file } = self;
-        match file.get_or_insert_with(|| open().and_then(File::new)) {
-            Ok(file) => file.write(&**bus, group, patience),
-            Err(error) => Err(Failure::Broken(error.clone())),
+        if file.is_none() {
+            *file = open(patience).and_then(|opened| opened.map(File::new).transpose()).transpose();
+        }
+        match file {
+            Some(Ok(file)) => file.write(&**bus, group, patience),
+            Some(Err(error)) => Err(Failure::Broken(error.clone())),
+            None => Err(Failure::Busy),
         }
     }
 
@@ -185,10 +180,7 @@ impl File {
 
     fn commit(&mut self, group: &mut [Batch], patience: Patience) -> rusqlite::Result<()> {
         let Self { database: Database { connection, .. }, tails, moved, .. } = self;
-        connection.busy_timeout(match patience {
-            Patience::None => Duration::ZERO,
-            Patience::Some => PATIENCE,
-        })?;
+        connection.busy_timeout(patience.time())?;
         connection.prepare_cached("begin immediate")?.execute([])?;
         let keep = || {
             for batch in group {
@@ -204,7 +196,8 @@ impl File {
         };
         let kept = keep();
         if kept.is_err() && !connection.is_autocommit() {
-            connection.prepare_cached("rollback")?.execute([])?;
+            // What went wrong first is what matters.
+            let _ = connection.prepare_cached("rollback").and_then(|mut it| it.execute([]));
         }
         kept
     }
@@ -265,7 +258,8 @@ mod tests {
     fn a_group_that_fails_leaves_every_session_as_it_was() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal.db");
-        let database = Database::open(&path, Durability::Process).unwrap();
+        let database = Database::open(&path, Durability::Process, Patience::Some);
+        let database = database.unwrap().unwrap();
         let (mut file, bus) = (File::new(database).ok().unwrap(), LocalBus::default());
         let mut write = |group: &mut [Batch]| file.write(&bus, group, Patience::Some);
         write(&mut [batch(1)]).ok().unwrap();
@@ -284,12 +278,12 @@ mod tests {
         let path = directory.path().join("journal.db");
         let open: Open = {
             let path = path.clone();
-            Arc::new(move || Database::open(&path, Durability::Process))
+            Arc::new(move |patience| Database::open(&path, Durability::Process, patience))
         };
         let mut writer = Writer::new(open, Arc::new(LocalBus::default()));
         while !writer.is_untidy() {
             let mut group: Vec<_> = (0..500).map(batch).collect();
-            writer.write(&mut group, Patience::None).ok().unwrap();
+            writer.write(&mut group, Patience::Some).ok().unwrap();
         }
         let before = std::fs::metadata(&path).unwrap().len();
         writer.tidy();

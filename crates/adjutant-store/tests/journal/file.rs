@@ -132,15 +132,18 @@ async fn another_process_that_writes_is_waited_for_where_it_holds_up_nobody() {
     journal.append(session(1), vec![rested()]).await.unwrap();
 
     let blocker = Connection::open(&path).unwrap();
-    blocker.execute_batch("begin immediate").unwrap();
-    let append = journal.append(session(1), vec![rested()]);
-    let others = async {
-        // The append has been tried by the time this task has its third turn.
-        tokio::task::yield_now().await;
-        tokio::task::yield_now().await;
-        blocker.execute_batch("rollback").unwrap();
-    };
-    assert_eq!(future::join(append, others).await.0, Ok(2));
+    // Also one that has not opened the file yet.
+    for (journal, position) in [(journal, 2), (open(&path), 3)] {
+        blocker.execute_batch("begin immediate").unwrap();
+        let append = journal.append(session(1), vec![rested()]);
+        let others = async {
+            // The append has been tried by the time this task has its third turn.
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+            blocker.execute_batch("rollback").unwrap();
+        };
+        assert_eq!(future::join(append, others).await.0, Ok(position));
+    }
 }
 
 #[tokio::test]

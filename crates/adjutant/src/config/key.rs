@@ -197,6 +197,15 @@ impl Key {
         nearest(name, names.iter().map(String::as_str)).unwrap_or_default().to_owned()
     }
 
+    /// Returns what stands where a key has the name of a provider, if it cannot be one.
+    pub(super) fn bad_subject(name: &str) -> Option<&str> {
+        let mut subjects = KEYS.iter().filter_map(|key| {
+            let (before, after) = key.name.split_once('*')?;
+            name.strip_prefix(before)?.strip_suffix(after)
+        });
+        subjects.find(|subject| !is_plain(subject))
+    }
+
     /// Returns its name with what stands for the `*`.
     pub(super) fn name_of(&self, subject: Option<&str>) -> String {
         self.name.replace('*', subject.unwrap_or("NAME"))
@@ -243,8 +252,13 @@ fn matched<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
         return (pattern == name).then_some("");
     };
     let subject = name.strip_prefix(before)?.strip_suffix(after)?;
+    is_plain(subject).then_some(subject)
+}
+
+/// Reports whether a provider can have that name.
+fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
-    (!subject.is_empty() && subject.bytes().all(is_plain)).then_some(subject)
+    !name.is_empty() && name.bytes().all(is_plain)
 }
 
 fn put<T>(place: &mut T, value: Result<T, Wrong>) -> Result<(), Wrong> {

@@ -8,6 +8,7 @@
 //! Every value of every layer is checked, also one that a later layer replaces. To add
 //! a key: a row in `key.rs`, a field here, an entry with a comment in `defaults.toml`.
 
+mod allowed;
 mod key;
 mod show;
 mod source;
@@ -97,6 +98,7 @@ impl Config {
             }
         }
         config.set_up_providers(written, around)?;
+        written.check_allowed(&config.providers)?;
         Ok(config)
     }
 

@@ -219,6 +219,11 @@ fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
 }
 
 fn unknown(source: &Source, key: &str) -> CliError {
+    if let Some(name) = Key::bad_subject(key) {
+        let wrong = format!("{source}: `{key}`: `{name}` cannot be the name of a provider");
+        let hint = "its name has small letters, digits, `-` and `_`, and nothing else";
+        return CliError::new(Kind::Config, wrong).hint(hint);
+    }
     CliError::new(Kind::Config, format!("{source}: there is no key `{key}`"))
         .hint(format!("did you mean `{}`?", Key::meant(key)))
 }

@@ -1,6 +1,8 @@
 //! Whatever is spoken with a provider, a tree of agents is carried through, and what is sent
 //! is what the provider wants.
 
+use std::fs;
+
 use adjutant_core::Usage;
 use serde_json::{Value, json};
 
@@ -58,7 +60,12 @@ fn thoughts_come_back_as_they_were(format: &'static dyn Format) {
     };
     let acts = vec![think("one — 1", "a.txt"), think("two \"2\"", "b.txt"), think("three\n", ".")];
     let server = Server::strict(format, [acts, vec![Act::Say(format.words("done"))]].concat());
-    let done = world(&server).run(&["run", "--quiet", "-c", "reasoning=low", "look"]);
+    let world = world(&server).user("reasoning = 'low'");
+    // It is not known of this model that it can be told.
+    let figures =
+        format!("[providers.{}.models]\ntest-model.thinking = 'level'", format.provider().0);
+    fs::write(world.user_file().with_file_name("models.toml"), figures).unwrap();
+    let done = world.run(&["run", "--quiet", "look"]);
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "done\n"), "{}", done.stderr);
     let last = server.asked().pop().unwrap().raw;
     assert!(last.contains("\"low\"") && last.matches("+/=_").count() >= 3, "{last}");

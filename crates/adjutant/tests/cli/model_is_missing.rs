@@ -50,6 +50,18 @@ fn the_ways_to_a_model_are_told() {
 }
 
 #[test]
+fn a_key_for_a_provider_without_a_default_is_not_passed_over() {
+    let world = world().variable("TOGETHER_API_KEY", KEY);
+    let stderr = world.refused(&["run", "go"]);
+    let why = "no model is set, and there is no default model of `together`";
+    assert!(stderr.starts_with(&format!("error: {why}\n")), "{stderr}");
+    assert!(stderr.contains("`--model together/MODEL`"), "{stderr}");
+    let why =
+        "nothing runs without --model: none is set, and there is no default model of `together`";
+    assert!(models(&world, &[]).contains(why));
+}
+
+#[test]
 fn a_server_that_is_running_is_offered_with_its_model() {
     let (world, server) = with_ollama();
     let stderr = world.refused(&["run", "go"]);

@@ -96,14 +96,16 @@ fn an_address_without_a_path_gets_the_usual_one() {
 }
 
 #[test]
-fn how_much_to_think_is_passed_on() {
-    let server = Server::start(vec![say()]);
+fn how_much_to_think_is_passed_on_to_who_takes_it() {
+    let server = Server::start(vec![say(), say()]);
     let world = world()
         .variable("OPENAI_API_KEY", SECRET)
         .variable("OPENAI_BASE_URL", &server.address)
         .user("reasoning = 'low'");
-    assert_eq!(run(&world, "openai/test").code, Some(0));
-    assert_eq!(server.asked()[0].body["reasoning_effort"], "low");
+    for (model, told) in [("openai/gpt-5", Value::from("low")), ("openai/gpt-4o", Value::Null)] {
+        assert_eq!(run(&world, model).code, Some(0));
+        assert_eq!(server.asked().last().unwrap().body["reasoning_effort"], told, "{model}");
+    }
 }
 
 #[test]
@@ -228,10 +230,11 @@ fn a_provider_that_says_nothing_is_given_up() {
 #[test]
 fn figures_of_the_users_own_give_a_price_and_so_a_budget() {
     let server = Server::start(vec![say(), say()]);
-    let user = format!("[providers.own]\nbase_url = '{}'\nformat = 'chat'", server.address);
-    let world = world().user(&user);
+    let user = |address: &str| format!("[providers.own]\nbase_url = '{address}'\nformat = 'chat'");
     let arguments = ["run", "--json", "--model", "own/test", "-c", "budget.usd=1", "go"];
-    assert!(world.refused(&arguments).contains("the price of `own/test` is not known"));
+    let elsewhere = world().user(&user("https://a.example"));
+    assert!(elsewhere.refused(&arguments).contains("the price of `own/test` is not known"));
+    let world = world().user(&user(&server.address));
 
     let figures = world.user_file().with_file_name("models.toml");
     fs::write(&figures, "[providers.own.models]\ntest = { input = 100, output = 200 }").unwrap();

@@ -69,7 +69,6 @@ fn a_key_nobody_knows_is_answered_with_the_nearest() {
         ("providers.openai.base_ur", "providers.openai.base_url"),
         ("providers.openai.headers.X", "providers.NAME.headers"),
         ("providers.openai", "providers."),
-        ("providers.OpenAI.proxy", "providers.OpenAI.proxy"),
         ("key_command", "providers.NAME.key_command"),
     ] {
         let said = World::new().refused(&["config", "-c", &format!("{key}=x")]);
@@ -78,6 +77,19 @@ fn a_key_nobody_knows_is_answered_with_the_nearest() {
     }
     let said = World::new().variable("ADJUTANT_PROVIDERS_OPENAI_PROXY", "x").refused(&["config"]);
     assert!(said.contains("`-c providers.NAME.KEY=VALUE`"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_the_name_of_a_provider_is_told_which_can() {
+    let world = World::new().user("[providers.\"a b\"]\nbase_url = 'https://a.example'");
+    for (said, name) in [
+        (world.refused(&["config"]), "a b"),
+        (World::new().refused(&["config", "-c", "providers.OpenAI.proxy=none"]), "OpenAI"),
+    ] {
+        assert!(said.contains(&format!("`{name}` cannot be the name of a provider")), "{said}");
+        assert!(said.contains("small letters, digits, `-` and `_`"), "{said}");
+        assert!(!said.contains("did you mean"), "{said}");
+    }
 }
 
 #[test]

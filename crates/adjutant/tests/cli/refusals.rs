@@ -84,6 +84,23 @@ fn a_bad_value_is_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn a_list_of_models_that_none_can_fit_is_refused() {
+    let world = World::new();
+    let refused = |list: &str, complaint: &str, hint: &str| {
+        let stderr = world.refused(&["config", "-c", &format!("sub_agents.models={list}")]);
+        check(&stderr, &format!("flag -c: `sub_agents.models` has {complaint}"), hint);
+    };
+    let known = "['rehearsal', 'scripted/a.toml', 'ollama/*', 'nosuch/*']";
+    let there_are = "there are: rehearsal, scripted, anthropic, openai, ";
+    refused(known, "`nosuch/*`, but there is no provider `nosuch`", there_are);
+    refused("['gpt-5']", "`gpt-5`, but there is no provider `gpt-5`", there_are);
+    for name in ["anthropic", "scripted"] {
+        let hint = format!("all of its models are `{name}/*`");
+        refused(&format!("['{name}']"), &format!("`{name}`, but that is no model"), &hint);
+    }
+}
+
+#[test]
 fn a_bad_rule_is_refused_with_its_file_and_key() {
     let world = World::new().user("\npermissions.allow = ['run_command(git']");
     let stderr = world.refused(&["config"]);

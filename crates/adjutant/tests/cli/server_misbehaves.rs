@@ -13,6 +13,7 @@ in_each_format! {
     what_passes_is_tried_again_and_nothing_is_said_twice
     an_answer_is_the_same_however_it_is_cut
     what_does_not_pass_is_told_at_once
+    what_is_not_streamed_is_told_at_once
     what_keeps_failing_is_one_clear_error
     the_connection_is_closed_before_a_cancelled_agent_is_said_to_be_gone
 }
@@ -37,7 +38,7 @@ fn passing(format: &dyn Format) -> Vec<(Act, &'static str)> {
         (busy("529 Overloaded", ""), "too much to do"),
         (page("502 Bad Gateway"), "502 Bad Gateway: Oh no good"),
         (page("200 OK"), "200 OK: Oh no good"),
-        (Act::Refuse("200 OK", "", String::new()), "cut off"),
+        (Act::Refuse("200 OK", "", String::new()), "the server sent nothing"),
         (Act::Send(half.clone().into()), "cut off"),
         (Act::HangUp(format.words("hälf")), "broke off"),
         (Act::Send(failure.into()), "had to stop"),
@@ -109,6 +110,20 @@ fn what_does_not_pass_is_told_at_once(format: &'static dyn Format) {
         let server = Server::strict(format, vec![Act::Refuse(status, headers, body)]);
         let done = world(&server).run(&["run", "--quiet", "look"]);
         let told = format!("failed: the model failed: the server answered {status}: {why}\n");
+        assert_eq!((done.code, done.stdout, done.stderr), (Some(3), String::new(), told));
+    }
+}
+
+fn what_is_not_streamed_is_told_at_once(format: &'static dyn Format) {
+    let whole = json!({ "choices": [{ "message": { "content": "hi" } }], "error": null });
+    for (body, why) in [
+        (json!({ "error": { "message": "no such thing" } }), "no such thing"),
+        (whole, "the server did not stream its answer"),
+    ] {
+        let headers = "content-type: application/json\r\n";
+        let act = Act::Refuse("200 OK", headers, body.to_string());
+        let done = world(&Server::strict(format, vec![act])).run(&["run", "--quiet", "look"]);
+        let told = format!("failed: the model failed: {why}\n");
         assert_eq!((done.code, done.stdout, done.stderr), (Some(3), String::new(), told));
     }
 }

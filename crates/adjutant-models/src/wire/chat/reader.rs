@@ -234,14 +234,19 @@ impl Reader {
         }
     }
 
-    /// A fragment belongs to the call of its index; without one, to the call of its id or
-    /// to the last.
+    /// A fragment belongs to the last call of its index; without one, to the call of its id or
+    /// to the last. Some servers give all calls the same index, but each its id and its name;
+    /// others give each fragment of a call another id, but name it once.
     fn take_call(&mut self, fragment: CallFragment) {
         let CallFragment { index, id, function } = fragment;
         let is_new_id =
             |draft: &Draft| id.as_ref().is_some_and(|id| !id.is_empty() && *id != draft.id);
+        let is_named = function.name.as_ref().is_some_and(|name| !name.is_empty());
+        let is_other = |draft: &Draft| is_named && !draft.id.is_empty() && is_new_id(draft);
         let place = match index {
-            Some(_) => self.calls.iter().position(|draft| draft.index == index),
+            Some(_) => {
+                self.calls.iter().rposition(|draft| draft.index == index && !is_other(draft))
+            }
             None => self.calls.len().checked_sub(1).filter(|last| !is_new_id(&self.calls[*last])),
         };
         let place = place.unwrap_or_else(|| {

@@ -1,7 +1,10 @@
 use adjutant_core::{Delta, ModelError, Origin, StopReason, Trouble, Usage};
 
 use super::*;
-use crate::wire::testing::{assert_only_grows, fresh, message, read, request, speaker, tool};
+use crate::{
+    effort::Effort,
+    wire::testing::{assert_only_grows, fresh, message, read, request, speaker, tool},
+};
 
 fn call(id: &str, arguments: Value) -> Part {
     let (id, name) = (id.into(), "read_file".to_owned());
@@ -45,7 +48,7 @@ fn a_request_is_what_the_documentation_asks_for() {
         let function = json!({ "name": "read_file", "arguments": arguments });
         json!({ "id": id, "type": "function", "function": function })
     };
-    let calls = [call("c1", r#"{"path":"a"}"#), call("c2", "not json")];
+    let calls = [call("c1", r#"{"path":"a"}"#), call("c2", r#"{"unparsed":"not json"}"#)];
     let tools = [tool("read_file", json!({ "type": "object" }))];
     let expected = json!({
         "model": "m",
@@ -111,6 +114,20 @@ fn each_provider_is_told_only_what_it_takes() {
     assert_eq!(groq["response_format"], json!(null));
     assert_eq!(groq["prompt_cache_key"], json!(null));
     assert_eq!(told("mistral")["stream_options"], json!(null));
+}
+
+#[test]
+fn only_a_model_that_can_be_told_how_much_to_think_is_told() {
+    let told = |provider: &str, thinking: Option<Thinking>| {
+        let mut speaker = Speaker { effort: Some(Effort::Low), ..speaker(provider, "m") };
+        speaker.quirks.thinking = thinking.unwrap_or(speaker.quirks.thinking);
+        fresh(&Chat, &speaker, &request(&conversation(), &[]))["reasoning_effort"].clone()
+    };
+    assert_eq!(told("openrouter", None), "low");
+    assert_eq!(told("openai", Some(Thinking::Level)), "low");
+    for provider in ["openai", "groq", "mistral", "xai", "ollama"] {
+        assert_eq!(told(provider, None), json!(null), "{provider}");
+    }
 }
 
 #[test]
@@ -246,6 +263,29 @@ fn calls_are_put_together_whatever_the_server_calls_their_index() {
     let expected = [("a", "get_weather", json!({ "x": 1 })), ("b", "get_weather", json!({}))];
     assert_eq!(calls(&deltas), expected);
     assert_eq!(deltas.last(), Some(&Delta::Stop(StopReason::Calls)));
+}
+
+#[test]
+fn calls_that_share_an_index_are_told_apart_by_their_ids() {
+    let call = |id: &str, arguments| fragment(json!(0), json!(id), arguments);
+    let more = |id: Value, arguments: &str| {
+        let function = json!({ "arguments": arguments });
+        said(json!({ "tool_calls": [{ "index": 0, "id": id, "function": function }] }))
+    };
+    let deltas = answer(
+        "ollama",
+        &[
+            call("a", "{}"),
+            call("b", "{\"x\":"),
+            more(json!(null), "1,"),
+            more(json!("another"), "\"y\":2}"),
+            chunk(json!({}), json!("tool_calls")),
+        ],
+    );
+    let deltas = deltas.unwrap();
+    let second = json!({ "x": 1, "y": 2 });
+    let expected = [("a", "get_weather", json!({})), ("b", "get_weather", second)];
+    assert_eq!(calls(&deltas), expected);
 }
 
 #[test]

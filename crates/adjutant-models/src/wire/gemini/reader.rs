@@ -101,9 +101,9 @@ impl From<Failure> for ModelError {
     fn from(failure: Failure) -> Self {
         let Failure { code, message, status, details } = failure;
         let trouble = match (status.as_str(), code) {
-            _ if is_too_long(&message) => Trouble::TooLong,
             ("RESOURCE_EXHAUSTED" | "UNAVAILABLE" | "INTERNAL" | "DEADLINE_EXCEEDED", _)
-            | (_, 429 | 500..) => Trouble::Busy,
+            | (_, 408 | 409 | 429 | 500..) => Trouble::Busy,
+            _ if is_too_long(&message) => Trouble::TooLong,
             ("UNAUTHENTICATED" | "PERMISSION_DENIED", _) => Trouble::Unauthorized,
             ("NOT_FOUND", _) => Trouble::NotFound,
             _ => Trouble::Refused,
@@ -456,6 +456,8 @@ mod tests {
         let long = "The input token count (1196265) exceeds the maximum number of tokens allowed.";
         for (code, status, message, expected) in [
             (429, "RESOURCE_EXHAUSTED", "slow down", Trouble::Busy),
+            (429, "", "Too many tokens, please wait before trying again.", Trouble::Busy),
+            (0, "UNAVAILABLE", "too many tokens", Trouble::Busy),
             (503, "UNAVAILABLE", "overloaded", Trouble::Busy),
             (0, "INTERNAL", "oh", Trouble::Busy),
             (502, "", "oh", Trouble::Busy),

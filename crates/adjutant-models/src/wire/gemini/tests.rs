@@ -189,6 +189,22 @@ fn what_another_model_said_is_put_in_plain_words() {
     assert_eq!(sent[2]["parts"], json!(results));
 }
 
+#[test]
+fn a_name_that_the_model_made_up_is_the_same_in_the_call_and_its_result() {
+    let own = r#"{"functionCall":{"name":"fs.list dir"}}"#;
+    let sent = contents([
+        user("go"),
+        model([Part::Call(call("x", "fs.list dir", json!({})))]),
+        tools(&[("x", "1")]),
+        answer(&[own]),
+        tools(&[("call_3_0", "2")]),
+    ]);
+    assert_eq!(sent[1]["parts"][0]["functionCall"]["name"], "fs_list_dir");
+    assert_eq!(sent[2]["parts"], json!([response("fs_list_dir", &json!({ "output": "1" }))]));
+    assert_eq!(sent[3]["parts"], json!([value(own)]));
+    assert_eq!(sent[4]["parts"], json!([response("fs.list dir", &json!({ "output": "2" }))]));
+}
+
 /// A conversation in which one side speaks several times, and sometimes says nothing.
 fn conversation() -> Vec<Arc<Message>> {
     let silent = || model([Part::text("")]);
@@ -264,6 +280,7 @@ fn an_effort_is_a_level_or_a_budget_that_leaves_room_for_the_answer() {
     }
     let own = json!({ "includeThoughts": true });
     assert_eq!(told(Thinking::Budget, Effort::High, 2047), own);
+    assert_eq!(told(Thinking::None, Effort::High, 8192), Value::Null);
 }
 
 #[test]

@@ -2,10 +2,18 @@
 
 use serde_json::{Map, Value};
 
+/// Returns a schema as the provider takes it, if it does.
+pub(super) fn kept(schema: &Value) -> Option<Value> {
+    let mut schema = schema.clone();
+    // Says how the rest is to be read, and is refused like all that is not known.
+    schema.as_object_mut()?.remove("$schema");
+    can_be_kept(&schema).then_some(schema)
+}
+
 /// Reports whether the provider takes a schema. It refuses a request whose schema says more than
 /// it can enforce, or leaves an object open; such a schema is left to words and to whoever checks
 /// the answer.
-pub(super) fn can_be_kept(schema: &Value) -> bool {
+fn can_be_kept(schema: &Value) -> bool {
     schema.as_object().is_some_and(|schema| {
         (!is_object(schema) || schema.contains_key("additionalProperties"))
             && schema.iter().all(|(key, value)| is_known(key, value))
@@ -58,7 +66,10 @@ mod tests {
             "required": ["name"],
             "additionalProperties": false,
         });
-        assert!(can_be_kept(&closed));
+        assert_eq!(kept(&closed), Some(closed.clone()));
+        let mut named = closed.clone();
+        named["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+        assert_eq!(kept(&named), Some(closed.clone()));
         for (place, value) in [
             ("/additionalProperties", json!(true)),
             ("/properties/name", json!({ "type": "string", "minLength": 1 })),
@@ -66,6 +77,7 @@ mod tests {
             ("/properties/name", json!({ "properties": {} })),
             ("/properties/name", json!({ "type": ["object", "null"] })),
             ("/properties/name", json!({ "$ref": "#" })),
+            ("/properties/name", json!({ "type": "string", "$schema": "x" })),
             ("/properties/plan", json!({ "enum": [{}] })),
             ("/properties/plan", json!({ "const": [] })),
             ("/properties/tags/items", json!({ "type": "number", "minimum": 0 })),
@@ -74,7 +86,8 @@ mod tests {
         ] {
             let mut schema = closed.clone();
             *schema.pointer_mut(place).unwrap() = value;
-            assert!(!can_be_kept(&schema), "{schema}");
+            assert_eq!(kept(&schema), None, "{schema}");
         }
+        assert_eq!(kept(&json!(true)), None);
     }
 }

@@ -389,6 +389,10 @@ fn how_much_to_think_is_said_the_way_the_model_understands() {
         assert_eq!(body.get("thinking"), expected.as_ref(), "{effort:?} of {max_output}");
         assert_eq!(body.get("output_config"), None);
     }
+    talk.speaker.quirks.thinking = Thinking::None;
+    (talk.speaker.effort, talk.max_output) = (Some(Effort::High), 64_000);
+    let body = talk.body();
+    assert_eq!((body.get("thinking"), body.get("output_config")), (None, None));
 }
 
 #[test]

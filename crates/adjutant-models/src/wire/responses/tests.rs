@@ -128,7 +128,7 @@ fn a_request_is_what_the_documentation_asks_for() {
             { "type": "message", "role": "user", "content": [text("what is"), image] },
             { "type": "message", "role": "assistant", "content": said },
             call("c1", r#"{"path":"a"}"#),
-            call(&stand_in, "not json"),
+            call(&stand_in, r#"{"unparsed":"not json"}"#),
             output("c1", json!([text("a picture"), image])),
             output(&stand_in, json!("Error: no")),
         ],
@@ -151,7 +151,13 @@ fn what_may_differ_from_turn_to_turn_is_told() {
     let speaker = Speaker { effort: Some(Effort::High), ..me() };
     let body = fresh(&Responses, &speaker, &asked);
     assert_eq!(body["tool_choice"], "none");
-    assert_eq!(body["reasoning"], json!({ "effort": "high", "summary": "auto" }));
+    assert_eq!(body["reasoning"], json!({ "effort": "high" }));
+    let mut mute = speaker.clone();
+    mute.quirks.thinking = Thinking::None;
+    let older = Speaker { model: "gpt-4o".to_owned(), ..speaker.clone() };
+    for speaker in [mute, older] {
+        assert_eq!(fresh(&Responses, &speaker, &asked).get("reasoning"), None);
+    }
     let format =
         json!({ "type": "json_schema", "name": "answer", "schema": schema, "strict": true });
     assert_eq!(body["text"], json!({ "format": format }));

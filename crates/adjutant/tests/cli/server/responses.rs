@@ -43,7 +43,7 @@ impl Format for Responses {
         let sealed = json!(["reasoning.encrypted_content"]);
         ensure!(body["include"] == sealed, "the reasoning could not be handed back");
         at_least(16, &body["max_output_tokens"])?;
-        at_most(&body["reasoning"], &["effort", "summary"])?;
+        at_most(&body["reasoning"], &["effort"])?;
         ensure!(body["tool_choice"].is_null() || body["tools"].is_array(), "a choice of nothing");
         if !body["tools"].is_null() {
             for tool in list(&body["tools"])? {

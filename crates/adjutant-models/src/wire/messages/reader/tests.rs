@@ -235,6 +235,7 @@ fn an_error_in_mid_answer_keeps_its_kind() {
     for (kind, message, expected) in [
         ("overloaded_error", "Overloaded", Trouble::Busy),
         ("rate_limit_error", "try again in 3s", Trouble::Busy),
+        ("overloaded_error", "Too many tokens, please wait", Trouble::Busy),
         ("api_error", "Internal server error", Trouble::Busy),
         ("authentication_error", "invalid x-api-key", Trouble::Unauthorized),
         ("permission_error", "no", Trouble::Unauthorized),
