@@ -1,9 +1,11 @@
 //! `read_file`: the lines of a file.
 
 use std::{
+    borrow::Cow,
     fmt::Write,
     fs::File,
     io::{self, BufRead, BufReader, Read},
+    iter,
     num::NonZeroU64,
     path::Path,
 };
@@ -26,6 +28,8 @@ const USUAL_LINES: u64 = 2000;
 const MOST_BYTES: usize = 256 * 1024;
 /// The most characters shown of one line.
 const MOST_CHARS: usize = 2000;
+/// How wide the column of the lines' numbers is.
+const NUMBER_WIDTH: usize = 6;
 /// How far a file is looked at to tell whether it is text.
 const PROBE_BYTES: usize = 8 * 1024;
 
@@ -122,10 +126,10 @@ fn read(reader: &mut impl BufRead, first: u64, limit: u64) -> io::Result<String>
         let why = format!("there is no line {first}: the file has {skipped} lines");
         return Err(io::Error::other(why));
     }
-    let mut page = Page::default();
+    let (mut page, mut room) = (Page::default(), Vec::new());
     let mut next = first;
     while next - first < limit && page.text.len() < MOST_BYTES {
-        let Some(line) = Line::read(reader)? else { break };
+        let Some(line) = Line::read(reader, &mut room)? else { break };
         page.push(next, &line);
         next += 1;
     }
@@ -144,38 +148,39 @@ fn skip(reader: &mut impl BufRead, lines: u64) -> io::Result<u64> {
 }
 
 /// One line, without its end.
-struct Line {
-    text: String,
+struct Line<'a> {
+    text: Cow<'a, str>,
     is_cut: bool,
     is_crlf: bool,
     is_lossy: bool,
 }
 
-impl Line {
-    fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
-        // Room for the longest characters and the line's end.
-        let room = MOST_CHARS * 4 + 2;
-        let mut bytes = Vec::new();
-        if reader.take(room as u64).read_until(b'\n', &mut bytes)? == 0 {
+impl<'a> Line<'a> {
+    /// Reads a line into `room`, which is used again for the next one.
+    fn read(reader: &mut impl BufRead, room: &'a mut Vec<u8>) -> io::Result<Option<Self>> {
+        room.clear();
+        // Enough for the longest characters and the line's end.
+        let most = MOST_CHARS * 4 + 2;
+        if reader.take(most as u64).read_until(b'\n', room)? == 0 {
             return Ok(None);
         }
-        let rest = if bytes.ends_with(b"\n") { 0 } else { reader.skip_until(b'\n')? };
-        let is_crlf = bytes.ends_with(b"\r\n");
-        let end = if is_crlf { 2 } else { usize::from(bytes.ends_with(b"\n")) };
-        bytes.truncate(bytes.len() - end);
-        let (mut text, is_lossy) = String::from_utf8(bytes).map_or_else(
-            |error| {
-                // The cut itself may have split the last character.
-                let is_lossy = error.utf8_error().error_len().is_some() || rest == 0;
-                (String::from_utf8_lossy(error.as_bytes()).into_owned(), is_lossy)
-            },
-            |text| (text, false),
-        );
+        let rest = if room.ends_with(b"\n") { 0 } else { reader.skip_until(b'\n')? };
+        let is_crlf = room.ends_with(b"\r\n");
+        let end = if is_crlf { 2 } else { usize::from(room.ends_with(b"\n")) };
+        let bytes = &room[..room.len() - end];
+        let (mut text, is_lossy) = match str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            // The cut itself may have split the last character.
+            Err(error) => {
+                (String::from_utf8_lossy(bytes), error.error_len().is_some() || rest == 0)
+            }
+        };
         // There are no more characters than bytes.
         let is_long = text.len() > MOST_CHARS;
         let cut = is_long.then(|| text.char_indices().nth(MOST_CHARS)).flatten();
-        let cut = cut.map(|(cut, _)| cut);
-        text.truncate(cut.unwrap_or(text.len()));
+        if let Some((cut, _)) = cut {
+            text.to_mut().truncate(cut);
+        }
         Ok(Some(Self { text, is_cut: cut.is_some(), is_crlf, is_lossy }))
     }
 }
@@ -189,8 +194,11 @@ struct Page {
 }
 
 impl Page {
-    fn push(&mut self, number: u64, line: &Line) {
-        let _ = write!(self.text, "{number:>6}\t");
+    fn push(&mut self, number: u64, line: &Line<'_>) {
+        let number = number.to_string();
+        self.text.extend(iter::repeat_n(' ', NUMBER_WIDTH.saturating_sub(number.len())));
+        self.text.push_str(&number);
+        self.text.push('\t');
         self.text.push_str(&line.text);
         self.text.push_str(if line.is_cut {
             " [the rest of the line is left out]\n"

@@ -160,15 +160,26 @@ fn image(image: &Image) -> Value {
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
+#[derive(Serialize)]
+struct Answered<'a> {
+    role: &'static str,
+    tool_call_id: Cow<'a, str>,
+    content: Cow<'a, str>,
+}
+
 /// Results are text and stand together; what they show follows as words of the user's.
 fn tools(bytes: &mut Vec<u8>, speaker: &Speaker, results: &[ToolResult]) {
     for (place, ToolResult { call, text, failed, .. }) in results.iter().enumerate() {
         if place > 0 {
             bytes.push(b',');
         }
-        let id = fitted(speaker.quirks.ids, call);
-        let content = if *failed { format!("Error: {text}") } else { text.clone() };
-        put(bytes, &json!({ "role": "tool", "tool_call_id": id, "content": content }));
+        let tool_call_id = fitted(speaker.quirks.ids, call);
+        let content = if *failed {
+            Cow::Owned(format!("Error: {text}"))
+        } else {
+            Cow::Borrowed(text.as_str())
+        };
+        put(bytes, &Answered { role: "tool", tool_call_id, content });
     }
     let images: Vec<_> = results.iter().flat_map(|result| &result.images).map(image).collect();
     if !images.is_empty() {
