@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{AgentPath, Message, Part, Price, ToolSpec, Usage, WireLog};
@@ -83,7 +84,8 @@ pub enum StopReason {
 }
 
 /// What an engine does about a failed call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trouble {
     /// Waits and tries again: too many calls, or an overloaded server.
     Busy,

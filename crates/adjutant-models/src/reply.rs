@@ -234,19 +234,8 @@ impl Default for Times {
 
 fn failure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ModelError>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(remote = "Trouble", rename_all = "snake_case")]
-    enum Kind {
-        Busy,
-        Broken,
-        TooLong,
-        Unauthorized,
-        NotFound,
-        Refused,
-    }
-    #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Failure {
-        #[serde(with = "Kind")]
         kind: Trouble,
         #[serde(default = "no_message")]
         message: String,

@@ -113,6 +113,15 @@ pub(crate) fn put(bytes: &mut Vec<u8>, value: &impl Serialize) {
     let _ = serde_json::to_writer(bytes, value);
 }
 
+/// Ends a body: closes what is open, and adds the fields that come last.
+pub(crate) fn finish(mut bytes: Vec<u8>, close: &[u8], fields: &Value) -> Vec<u8> {
+    bytes.extend_from_slice(close);
+    bytes.push(b',');
+    // The object they are written as goes on from the one that is open.
+    bytes.extend_from_slice(&fields.to_string().as_bytes()[1..]);
+    bytes
+}
+
 /// Returns a call's id in a form that every provider takes: short, of letters, digits, `_`
 /// and `-`. An id of another provider's may be neither; its stand-in is always the same, so
 /// that a call and its result still belong together.

@@ -159,22 +159,10 @@ pub(super) enum End {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Failure {
-    #[serde(with = "Kind")]
     pub(super) trouble: Trouble,
     pub(super) message: Folded<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) retry_after_ms: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Trouble", rename_all = "snake_case")]
-enum Kind {
-    Busy,
-    Broken,
-    TooLong,
-    Unauthorized,
-    NotFound,
-    Refused,
 }
 
 /// A file that is no cassette.

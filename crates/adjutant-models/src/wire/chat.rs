@@ -13,7 +13,8 @@ use serde_json::{Value, json, value::RawValue};
 
 use self::reader::Reader;
 use super::{
-    Dialect, Read, Speaker, cache_key, fit_arguments, fit_id, fit_name, hash_of, put, schema,
+    Dialect, Read, Speaker, cache_key, finish, fit_arguments, fit_id, fit_name, hash_of, put,
+    schema,
 };
 use crate::provider::{Ids, Thinking, Thoughts};
 
@@ -128,9 +129,7 @@ fn tail(speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
     if let Some(format) = schema::format(speaker, request) {
         tail["response_format"] = json!({ "type": "json_schema", "json_schema": format });
     }
-    let mut bytes = b"],".to_vec();
-    bytes.extend_from_slice(&tail.to_string().as_bytes()[1..]);
-    bytes
+    finish(Vec::new(), b"]", &tail)
 }
 
 fn user(parts: &[Part]) -> Value {

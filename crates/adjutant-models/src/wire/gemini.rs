@@ -14,7 +14,7 @@ use adjutant_core::{Image, Message, Part, Request, ToolCall, ToolChoice, ToolRes
 use serde_json::{Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, fit_arguments, fit_name, put};
+use super::{Dialect, Read, Speaker, finish, fit_arguments, fit_name, put};
 use crate::{
     effort::Effort,
     provider::{Schema, Thinking},
@@ -108,9 +108,7 @@ impl Dialect for Gemini {
         if request.choice == ToolChoice::None && !request.tools.is_empty() {
             tail["toolConfig"] = json!({ "functionCallingConfig": { "mode": "NONE" } });
         }
-        let mut bytes = b"]}],".to_vec();
-        bytes.extend_from_slice(&tail.to_string().as_bytes()[1..]);
-        bytes
+        finish(Vec::new(), b"]}]", &tail)
     }
 
     fn reader(&self, speaker: &Speaker, messages: usize) -> Box<dyn Read> {

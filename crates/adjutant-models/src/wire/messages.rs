@@ -23,7 +23,7 @@ use adjutant_core::{Image, Message, Part, Request, ToolCall, ToolChoice, ToolRes
 use serde_json::{Map, Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, fit_arguments, fit_id, fit_name, put};
+use super::{Dialect, Read, Speaker, finish, fit_arguments, fit_id, fit_name, put};
 use crate::provider::{Schema, Thinking};
 
 const USER: &str = "user";
@@ -85,9 +85,7 @@ impl Dialect for Messages {
             add(&mut bytes, last, USER, Block::Text(GO_ON));
         }
         bytes.extend_from_slice(MARK);
-        bytes.extend_from_slice(b"}]}],");
-        bytes.extend_from_slice(&settings(speaker, request).to_string().as_bytes()[1..]);
-        bytes
+        finish(bytes, b"}]}]", &settings(speaker, request))
     }
 
     fn reader(&self, speaker: &Speaker, messages: usize) -> Box<dyn Read> {

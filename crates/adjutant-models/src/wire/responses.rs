@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, cache_key, fit_arguments, fit_id, fit_name, schema};
+use super::{Dialect, Read, Speaker, cache_key, finish, fit_arguments, fit_id, fit_name, schema};
 use crate::provider::Thinking;
 
 /// The longest id of a call.
@@ -99,9 +99,7 @@ impl Dialect for Responses {
             format["type"] = "json_schema".into();
             tail["text"] = json!({ "format": format });
         }
-        let mut bytes = b"],".to_vec();
-        bytes.extend_from_slice(&tail.to_string().as_bytes()[1..]);
-        bytes
+        finish(Vec::new(), b"]", &tail)
     }
 
     fn reader(&self, speaker: &Speaker, messages: usize) -> Box<dyn Read> {
