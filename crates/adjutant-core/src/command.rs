@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Effect, QuestionId, ToolCall};
+use crate::{Effect, Pattern, QuestionId, ToolCall};
 
 /// Something asked of a running agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +54,10 @@ pub enum Ask {
         effect: Effect,
         /// Why it is asked about.
         because: String,
+        /// What a standing yes would allow, if nobody says otherwise. Empty if there can be
+        /// none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<Pattern>,
     },
     /// A question in words.
     Question {
@@ -65,12 +69,30 @@ pub enum Ask {
     },
 }
 
+/// How long a person's yes stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Span {
+    /// Until the session ends.
+    Session,
+    /// In this project, always.
+    Always,
+}
+
 /// What was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Answer {
     /// Yes, this once.
     Allow,
+    /// Yes, and from now on to whatever the rules speak of.
+    AllowFromNowOn {
+        /// The rules; those of the question, if there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<Pattern>,
+        /// For how long.
+        span: Span,
+    },
     /// No.
     Deny {
         /// Why not. The model is told.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, AgentPath, Answer, Ask, CallId, Clamp, Message, Micros, Mode, Order, Outcome,
-    QuestionId, Receipt, Usage, When,
+    AgentId, AgentPath, Answer, Ask, CallId, Clamp, FileState, Message, Micros, Mode, Order,
+    Outcome, QuestionId, Receipt, Usage, When,
 };
 
 /// A position in a session's journal. The first event has 1, and there are no
@@ -85,6 +85,19 @@ pub enum EventKind {
         call_id: CallId,
         /// How far.
         text: String,
+    },
+    /// A file is about to change, or was changed by a command. The vault has what was there.
+    Changed {
+        /// By which call.
+        call_id: CallId,
+        /// Which file.
+        path: String,
+        /// What it was; `None` if it was not there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<FileState>,
+        /// What it becomes; `None` if it goes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<FileState>,
     },
     /// The agent asks a person.
     Asked {

@@ -67,6 +67,9 @@ pub struct Charter {
     pub access: Access,
     /// The directories it works in, absolute and canonical.
     pub scope: Vec<PathBuf>,
+    /// Places that are not its own to change, even inside the scope: the runtime's own files.
+    /// What git and the runtime read from a project is protected in any case.
+    pub protected: Vec<PathBuf>,
     /// How many levels of agents it may have below it.
     pub depth: u8,
 }
@@ -155,6 +158,10 @@ pub enum Because {
     Mode(Mode, Effect),
     /// The mode, for a path outside the scope.
     Outside(Mode, PathBuf),
+    /// The mode, for a file that steers git or the runtime.
+    Protected(Mode, PathBuf),
+    /// A rule might be about it, and nobody can tell.
+    Unclear(String),
 }
 
 impl Grant {
@@ -177,6 +184,7 @@ impl Grant {
                 None => held.scope.clone(),
                 Some(wanted) => vec![self.within_scope(wanted)?],
             },
+            protected: held.protected.clone(),
             depth: cut(&mut clamps, "depth", wish.depth, depth),
         };
         Ok((Self(Arc::new(Layer { above: Some(Arc::clone(&self.0)), agent, charter })), clamps))
@@ -224,6 +232,17 @@ impl Grant {
         strictest
     }
 
+    /// Returns what of a call a person has to be asked about.
+    pub fn asked<'a>(
+        &self,
+        tool: &ToolSpec,
+        touches: &'a [Touch],
+    ) -> impl Iterator<Item = &'a Touch> {
+        touches
+            .iter()
+            .filter(|touch| self.judge(tool, std::slice::from_ref(*touch)).verdict == Verdict::Ask)
+    }
+
     /// Tells in words what becomes of a call, and which rule of which agent
     /// decided.
     pub fn explain(&self, tool: &ToolSpec, touches: &[Touch]) -> String {
@@ -254,6 +273,12 @@ impl Grant {
     pub fn scope(&self) -> &[PathBuf] {
         &self.0.charter.scope
     }
+
+    /// Returns the places that are not the agent's to change, besides those git and the
+    /// runtime read from a project.
+    pub fn protected(&self) -> &[PathBuf] {
+        &self.0.charter.protected
+    }
 }
 
 impl Layer {
@@ -275,12 +300,18 @@ impl Layer {
         Judgement { verdict, tool, effect: self.effect(touch), agent, because }
     }
 
-    /// Returns what an act is to this agent: outside the scope, all is reaching out.
+    /// Returns what an act is to this agent: outside the scope, all is reaching out, and so
+    /// is changing what is protected.
     fn effect(&self, touch: &Touch) -> Effect {
         match &touch.target {
-            Target::Path(path) if !self.covers(path) => Effect::Reach,
+            Target::Path(path) if !self.covers(path) || self.protects(touch, path) => Effect::Reach,
             _ => touch.effect,
         }
+    }
+
+    fn protects(&self, touch: &Touch, path: &Path) -> bool {
+        let is_own = |place: &PathBuf| path.starts_with(place);
+        !touch.effect.is_harmless() && (steers(path) || self.charter.protected.iter().any(is_own))
     }
 
     fn decide(&self, tool: &ToolSpec, touch: &Touch) -> (Verdict, Because) {
@@ -289,8 +320,10 @@ impl Layer {
         }
         let (by_mode, because) = self.by_mode(touch);
         let rule = self.charter.rules.find(&tool.name, &touch.target, &self.charter.scope);
-        let Some((verdict, rule)) = rule else { return (by_mode, because) };
-        let is_outside = matches!(because, Because::Outside(..));
+        let Some((verdict, rule)) = rule else {
+            return self.in_doubt(tool, touch, by_mode, because);
+        };
+        let is_outside = matches!(because, Because::Outside(..) | Because::Protected(..));
         let holds = match verdict {
             Verdict::Deny => true,
             Verdict::Ask => by_mode == Verdict::Allow,
@@ -300,14 +333,42 @@ impl Layer {
         if holds { (verdict, Because::Rule(rule.to_string())) } else { (by_mode, because) }
     }
 
+    /// What nobody can tell is asked about, if a rule might be about it.
+    fn in_doubt(
+        &self,
+        tool: &ToolSpec,
+        touch: &Touch,
+        verdict: Verdict,
+        because: Because,
+    ) -> (Verdict, Because) {
+        match &touch.target {
+            Target::Unclear(words)
+                if verdict == Verdict::Allow && self.charter.rules.distinguish(&tool.name) =>
+            {
+                (Verdict::Ask, Because::Unclear(words.clone()))
+            }
+            _ => (verdict, because),
+        }
+    }
+
     fn by_mode(&self, touch: &Touch) -> (Verdict, Because) {
         let (mode, effect) = (self.charter.mode, self.effect(touch));
         let because = match &touch.target {
             Target::Path(path) if !self.covers(path) => Because::Outside(mode, path.clone()),
+            Target::Path(path) if self.protects(touch, path) => {
+                Because::Protected(mode, path.clone())
+            }
             _ => Because::Mode(mode, effect),
         };
         (mode.verdict(effect), because)
     }
+}
+
+/// Reports whether a path is one that git or the runtime reads orders from.
+fn steers(path: &Path) -> bool {
+    const STEERING: [&str; 3] = [".git", ".adjutant", ".mcp.json"];
+    // Some systems do not tell upper from lower case.
+    path.iter().any(|part| STEERING.iter().any(|name| part.eq_ignore_ascii_case(name)))
 }
 
 /// Gives the lesser of what was asked and what is held, and says so if that is
@@ -357,6 +418,13 @@ impl fmt::Display for Judgement {
             Because::Outside(mode, path) => {
                 let path = path.display();
                 write!(f, "`{path}` is outside the scope of `{agent}`, in mode `{mode}`")
+            }
+            Because::Protected(mode, path) => {
+                let path = path.display();
+                write!(f, "`{path}` steers git or the runtime, in mode `{mode}` of `{agent}`")
+            }
+            Because::Unclear(words) => {
+                write!(f, "a rule of `{agent}` might be about `{words}`, and nobody can tell")
             }
         }
     }

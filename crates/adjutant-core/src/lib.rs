@@ -12,11 +12,14 @@
 //!   [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
 //!   down.
 //! * One delegation: [`order`] (with [`allowlist`]), and how it ended: [`outcome`].
-//! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`bus`].
+//! * What became of a file: [`change`].
+//! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`vault`],
+//!   [`rulebook`], [`bus`].
 
 pub mod allowance;
 pub mod allowlist;
 pub mod bus;
+pub mod change;
 pub mod command;
 pub mod delegation;
 pub mod event;
@@ -32,15 +35,18 @@ pub mod outcome;
 pub mod path;
 pub mod purse;
 pub mod rule;
+pub mod rulebook;
 pub mod tool;
 pub mod tree;
 pub mod usage;
+pub mod vault;
 pub mod wire;
 
 pub use allowance::{Allowance, Exhausted, Measure};
 pub use allowlist::{AllowedModel, AllowedModels, BadModelName};
 pub use bus::{Address, Bus, Detail, Errand, Sight, Undelivered, Watch};
-pub use command::{Answer, Ask, Command, When};
+pub use change::{Change, Digest, FileState};
+pub use command::{Answer, Ask, Command, Span, When};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status};
 pub use event::{Event, EventKind, Fragment, Millis, Seq};
 pub use grant::{Access, Charter, Clamp, Grant, Judgement, Wish};
@@ -57,7 +63,9 @@ pub use outcome::{Cause, Ending, Fact, Outcome, Receipt};
 pub use path::{AgentPath, BadPath};
 pub use purse::{Need, Purse, Reservation, Spending, Turn};
 pub use rule::{BadRule, Pattern, Rules};
+pub use rulebook::{NoRulebook, Rulebook};
 pub use tool::{Held, Host, Target, Tool, ToolError, ToolSpec, Touch};
 pub use tree::{Node, Tree};
 pub use usage::{Micros, Price, Usage};
+pub use vault::Vault;
 pub use wire::WireLog;

@@ -18,8 +18,10 @@ pub enum Effect {
     Write,
     /// Runs a program inside the sandbox.
     Execute,
-    /// Goes outside the scope, onto the network or out of the sandbox.
+    /// Goes outside the scope or onto the network.
     Reach,
+    /// Runs a program outside the sandbox.
+    Unconfined,
 }
 
 impl Effect {
@@ -65,10 +67,9 @@ impl Mode {
             (Effect::Ask | Effect::Delegate | Effect::Read, _) | (_, Self::Dangerous) => {
                 Verdict::Allow
             }
-            (Effect::Write | Effect::Execute | Effect::Reach, Self::Plan) => Verdict::Deny,
-            (Effect::Write | Effect::Execute | Effect::Reach, Self::Ask) => Verdict::Ask,
+            (_, Self::Plan) => Verdict::Deny,
             (Effect::Write | Effect::Execute, Self::Auto) => Verdict::Allow,
-            (Effect::Reach, Self::Auto) => Verdict::Ask,
+            (_, Self::Ask | Self::Auto) => Verdict::Ask,
         }
     }
 
@@ -108,6 +109,7 @@ impl fmt::Display for Effect {
             Self::Write => "writing",
             Self::Execute => "running commands",
             Self::Reach => "reaching outside the scope",
+            Self::Unconfined => "running commands without a sandbox",
         })
     }
 }

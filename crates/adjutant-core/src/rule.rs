@@ -34,6 +34,12 @@ impl Rules {
         self.allow.is_empty() && self.ask.is_empty() && self.deny.is_empty()
     }
 
+    /// Reports whether some calls of a tool are forbidden or asked about, and others not.
+    pub(crate) fn distinguish(&self, tool: &str) -> bool {
+        let mut stricter = self.deny.iter().chain(&self.ask);
+        stricter.any(|pattern| pattern.is_specific() && pattern.is_about(tool))
+    }
+
     /// Returns the strictest rule that speaks of a call, and its verdict.
     pub(crate) fn find(
         &self,
@@ -96,12 +102,31 @@ impl Pattern {
         self.argument.is_some()
     }
 
-    fn covers(&self, tool: &str, target: &Target, scope: &[PathBuf]) -> bool {
+    /// Makes the rule that speaks of one target and no other, unless nobody can tell what
+    /// that is.
+    pub fn exactly(tool: &str, target: &Target, scope: &[PathBuf]) -> Option<Self> {
+        let text = match target {
+            Target::Unclear(_) => return None,
+            Target::Nothing => globset::escape(tool),
+            Target::Words(words) => {
+                format!("{}({})", globset::escape(tool), globset::escape(words))
+            }
+            Target::Path(path) => {
+                let inside = scope.iter().find_map(|directory| path.strip_prefix(directory).ok());
+                let path = inside.unwrap_or(path).to_str()?;
+                format!("{}({})", globset::escape(tool), globset::escape(path))
+            }
+        };
+        text.parse().ok()
+    }
+
+    /// Reports whether the rule speaks of a call that touches a target.
+    pub fn covers(&self, tool: &str, target: &Target, scope: &[PathBuf]) -> bool {
         let Some(argument) = &self.argument else { return self.tool.is_match(tool) };
         let is_match = match target {
             Target::Path(path) => argument.covers_path(path, scope),
             Target::Words(words) => argument.words.is_match(words),
-            Target::Nothing => false,
+            Target::Unclear(_) | Target::Nothing => false,
         };
         is_match && self.tool.is_match(tool)
     }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentPath, Answer, Ask, CallId, Delegation, Effect, Fact, Grant, Refusal};
+use crate::{
+    AgentPath, Answer, Ask, CallId, Change, Delegation, Effect, Fact, Grant, Image, Refusal,
+};
 
 /// What a model is told of a tool, and what the grant judges it by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +40,9 @@ pub enum Target {
     Path(PathBuf),
     /// A command or an address.
     Words(String),
+    /// Words of which nobody can tell what they come to before they run, such as a command
+    /// that is made of variables. What a rule says of some words may be about these too.
+    Unclear(String),
     /// Nothing that could be named.
     Nothing,
 }
@@ -95,6 +100,10 @@ pub trait Host: Send + Sync {
     /// Returns what the agent may do.
     fn grant(&self) -> &Grant;
 
+    /// Returns what the call was judged by. Nothing else may be touched: where a path led
+    /// when it was judged is where it has to lead when it is opened.
+    fn judged(&self) -> &[Touch];
+
     /// Returns the token that is cancelled when the call is to end.
     fn token(&self) -> &CancellationToken;
 
@@ -103,6 +112,13 @@ pub trait Host: Send + Sync {
 
     /// Notes what the call did, for the receipt.
     fn note(&self, fact: Fact);
+
+    /// Shows the model a picture with the result.
+    fn attach(&self, image: Image);
+
+    /// Keeps what a file held and records that it changes. Comes before the change is made,
+    /// which is not made if this fails; only what a command did can be told afterwards.
+    fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>>;
 
     /// Gives something into the agent's custody: the agent does not finish before
     /// it has ended.

@@ -175,6 +175,7 @@ impl Node {
             EventKind::Started { .. }
             | EventKind::Saying { .. }
             | EventKind::Progressed { .. }
+            | EventKind::Changed { .. }
             | EventKind::Asked { .. }
             | EventKind::Answered { .. }
             | EventKind::Withdrawn { .. }

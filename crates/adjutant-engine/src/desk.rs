@@ -109,9 +109,10 @@ impl Seat {
     /// Asks a person. Nobody else waits meanwhile, and the clock stands still.
     pub(crate) async fn ask(&self, call: &CallId, ask: Ask) -> Result<Answer, JournalError> {
         let desk = &self.shared.desk;
+        let ask = Arc::new(ask);
         let (question, answer) = desk.open(self.path().clone());
         let mut asked = Asked { seat: self, question, is_open: false };
-        let event = EventKind::Asked { question, call_id: call.clone(), ask: Arc::new(ask) };
+        let event = EventKind::Asked { question, call_id: call.clone(), ask: Arc::clone(&ask) };
         let answered = |answer: &Answer| EventKind::Answered { question, answer: answer.clone() };
         if !desk.is_attended() {
             self.shared.unanswered.store(true, Relaxed);
@@ -130,7 +131,20 @@ impl Seat {
             () = self.work.cancelled() => return Ok(Answer::Unattended),
         };
         asked.is_open = false;
+        let answer = self.stand(answer, &ask);
         self.record(vec![answered(&answer)]).await?;
         Ok(answer)
+    }
+
+    /// Takes note of a yes that stands, and returns it as it stands.
+    fn stand(&self, answer: Answer, ask: &Ask) -> Answer {
+        match (answer, ask) {
+            (Answer::AllowFromNowOn { rules, span }, Ask::Permission { rules: usual, .. }) => {
+                let rules = if rules.is_empty() { usual.clone() } else { rules };
+                let span = self.shared.standing.add(&rules, span);
+                Answer::AllowFromNowOn { rules, span }
+            }
+            (answer, _) => answer,
+        }
     }
 }

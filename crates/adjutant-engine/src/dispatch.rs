@@ -8,7 +8,7 @@ use std::{
 
 use adjutant_core::{
     Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
-    StopReason, Tool, ToolCall, ToolError, ToolResult, Verdict,
+    Pattern, StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch, Verdict,
 };
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
 
 enum Next {
     Run(Job),
-    Ask(Job, ToolCall, Judgement),
+    Ask(Job, Box<Question>),
     Refuse(String),
 }
 
@@ -35,7 +35,15 @@ enum Next {
 struct Job {
     tool: Arc<dyn Tool>,
     arguments: Value,
+    touches: Vec<Touch>,
     intent: EventKind,
+}
+
+/// A call a person is asked about.
+struct Question {
+    call: ToolCall,
+    judgement: Judgement,
+    rules: Vec<Pattern>,
 }
 
 /// What is to become of the calls of one message.
@@ -122,11 +130,34 @@ fn judge(seat: &Seat, call: &ToolCall, stop: StopReason) -> Result<Next, String>
         tool: call.name.clone(),
         summary: tool.summary(&arguments),
     };
-    let job = Job { tool: Arc::clone(tool), arguments, intent };
-    match judgement.verdict {
-        Verdict::Allow => Ok(Next::Run(job)),
-        Verdict::Ask => Ok(Next::Ask(job, call.clone(), judgement)),
-        Verdict::Deny => Err(format!("not allowed: {judgement}")),
+    let asked: Vec<_> = match judgement.verdict {
+        Verdict::Allow => Vec::new(),
+        Verdict::Ask => seat.open(spec, &touches),
+        Verdict::Deny => return Err(format!("not allowed: {judgement}")),
+    };
+    let rules = seat.standing_rules(&call.name, &asked);
+    let job = Job { tool: Arc::clone(tool), arguments, touches, intent };
+    if asked.is_empty() {
+        return Ok(Next::Run(job));
+    }
+    Ok(Next::Ask(job, Box::new(Question { call: call.clone(), judgement, rules })))
+}
+
+impl Seat {
+    /// Returns what of a call is to be asked about and was not answered for good.
+    fn open(&self, spec: &ToolSpec, touches: &[Touch]) -> Vec<Touch> {
+        let plain = [Touch { effect: spec.effect, target: Target::Nothing }];
+        let touches = if touches.is_empty() { &plain } else { touches };
+        let (standing, scope) = (&self.shared.standing, self.grant.scope());
+        let asked = self.grant.asked(spec, touches);
+        asked.filter(|touch| !standing.covers(&spec.name, touch, scope)).cloned().collect()
+    }
+
+    /// Returns the rules that would allow what is asked about and nothing else; none, if one
+    /// of them cannot be written.
+    fn standing_rules(&self, tool: &str, asked: &[Touch]) -> Vec<Pattern> {
+        let rules = asked.iter().map(|t| Pattern::exactly(tool, &t.target, self.grant.scope()));
+        rules.collect::<Option<_>>().unwrap_or_default()
     }
 }
 
@@ -136,21 +167,22 @@ async fn follow(
     plan: Plan,
 ) -> Result<ToolResult, JournalError> {
     let Plan { call, next } = plan;
-    let host = CallHost::new(seat, call.clone(), history.clone());
+    let mut host = CallHost::new(seat, call.clone(), history.clone());
     let job = match next {
         Next::Run(job) => Ok(job),
-        Next::Ask(job, asked, judgement) => permission(seat, job, asked, &judgement).await?,
+        Next::Ask(job, question) => permission(seat, job, *question).await?,
         Next::Refuse(why) => Err(why),
     };
     let end = match job {
-        Ok(job) => run(&host, job).await,
+        Ok(mut job) => {
+            host.judged = std::mem::take(&mut job.touches);
+            run(&host, job).await
+        }
         Err(why) => Err(ToolError(why)),
     };
-    let facts = host.facts();
+    let (facts, images) = (host.facts(), host.images());
     let result = match end {
-        Ok(text) => {
-            ToolResult { call, text: bounded(text), images: Vec::new(), failed: false, facts }
-        }
+        Ok(text) => ToolResult { call, text: bounded(text), images, failed: false, facts },
         Err(ToolError(why)) => ToolResult { facts, ..ToolResult::failure(call, bounded(why)) },
     };
     Ok(result)
@@ -160,14 +192,14 @@ async fn follow(
 async fn permission(
     seat: &Seat,
     job: Job,
-    call: ToolCall,
-    judgement: &Judgement,
+    question: Question,
 ) -> Result<Result<Job, String>, JournalError> {
+    let Question { call, judgement, rules } = question;
     let id = call.id.clone();
     let (effect, because) = (judgement.effect, judgement.to_string());
-    let ask = Ask::Permission { call, effect, because };
+    let ask = Ask::Permission { call, effect, because, rules };
     let why = match seat.ask(&id, ask).await? {
-        Answer::Allow => {
+        Answer::Allow | Answer::AllowFromNowOn { .. } => {
             seat.record(vec![job.intent.clone()]).await?;
             return Ok(Ok(job));
         }

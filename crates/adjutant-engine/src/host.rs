@@ -6,7 +6,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentPath, Answer, Ask, CallId, Delegation, EventKind, Fact, Grant, Held, History, Host,
+    AgentPath, Answer, Ask, CallId, Change, Delegation, EventKind, Fact, Grant, Held, History,
+    Host, Image, JournalError, ToolError, Touch,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,14 +21,18 @@ pub(crate) struct CallHost {
     pub(crate) call: CallId,
     /// What the agent knows, for a fork of it.
     pub(crate) history: History,
+    /// What the call was judged by.
+    pub(crate) judged: Vec<Touch>,
     facts: Mutex<Vec<Fact>>,
+    images: Mutex<Vec<Image>>,
     slot: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl CallHost {
     pub(crate) fn new(seat: &Arc<Seat>, call: CallId, history: History) -> Self {
-        let (facts, slot) = (Mutex::default(), Mutex::default());
-        Self { seat: Arc::clone(seat), call, history, facts, slot }
+        let (seat, judged) = (Arc::clone(seat), Vec::new());
+        let (facts, images, slot) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { seat, call, history, judged, facts, images, slot }
     }
 
     /// Waits for one of the tree's places for running calls.
@@ -48,6 +53,10 @@ impl CallHost {
     pub(crate) fn facts(&self) -> Vec<Fact> {
         std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    pub(crate) fn images(&self) -> Vec<Image> {
+        std::mem::take(&mut *self.images.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Host for CallHost {
@@ -67,6 +76,10 @@ impl Host for CallHost {
         &self.seat.grant
     }
 
+    fn judged(&self) -> &[Touch] {
+        &self.judged
+    }
+
     fn token(&self) -> &CancellationToken {
         &self.seat.work
     }
@@ -77,6 +90,26 @@ impl Host for CallHost {
 
     fn note(&self, fact: Fact) {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner).push(fact);
+    }
+
+    fn attach(&self, image: Image) {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).push(image);
+    }
+
+    fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async {
+            let Change { path, before, after } = change;
+            let before = match before {
+                None => None,
+                Some((state, content)) => {
+                    self.seat.shared.vault.keep(content).await.map_err(|error| unkept(&error))?;
+                    Some(state)
+                }
+            };
+            let call_id = self.call.clone();
+            let changed = EventKind::Changed { call_id, path, before, after };
+            self.seat.record(vec![changed]).await.map_err(|error| unkept(&error))
+        })
     }
 
     fn hold(&self, held: Box<dyn Held>) {
@@ -94,4 +127,8 @@ impl Host for CallHost {
     fn delegation(&self) -> Option<&dyn Delegation> {
         self.seat.grant.may_delegate().then_some(self)
     }
+}
+
+fn unkept(error: &JournalError) -> ToolError {
+    ToolError(format!("not changed, since what is there could not be kept: {error}"))
 }

@@ -26,6 +26,7 @@ pub mod schema;
 mod seat;
 pub mod session;
 pub mod settings;
+mod standing;
 mod stop;
 mod toolset;
 mod turn;

@@ -11,7 +11,8 @@ use std::{
 
 use adjutant_core::{
     Address, AgentPath, Allowance, Bus, Command, Detail, Errand, EventKind, Grant, History,
-    Journal, JournalError, Models, Order, Purse, Refusal, Report, Seq, SessionId, Tool, When,
+    Journal, JournalError, Models, Order, Purse, Refusal, Report, Rulebook, Seq, SessionId, Tool,
+    Vault, When,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::Value;
@@ -26,6 +27,7 @@ use crate::{
     pace::Pace,
     roster::{Entry, Roster},
     seat::Identity,
+    standing::Standing,
     toolset::ToolSet,
 };
 
@@ -37,6 +39,10 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn Tool>>,
     /// What remembers.
     pub journal: Arc<dyn Journal>,
+    /// What keeps the contents of files that change.
+    pub vault: Arc<dyn Vault>,
+    /// What remembers a person's rules for good.
+    pub rulebook: Arc<dyn Rulebook>,
     /// What moves. The journal publishes on the same one.
     pub bus: Arc<dyn Bus>,
     /// Limits and habits.
@@ -84,6 +90,8 @@ pub(crate) struct Shared {
     pub(crate) models: Arc<dyn Models>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) vault: Arc<dyn Vault>,
+    pub(crate) standing: Standing,
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) settings: Settings,
     pub(crate) desk: Desk,
@@ -144,12 +152,14 @@ impl Session {
     /// Opens a new session, of which the journal knows nothing. Nothing runs yet, so
     /// nothing is missed by watching.
     pub fn open(id: SessionId, parts: Parts) -> Self {
-        let Parts { models, tools, journal, bus, settings } = parts;
+        let Parts { models, tools, journal, vault, rulebook, bus, settings } = parts;
         Self(Arc::new(Shared {
             id,
             models,
             tools,
             journal,
+            vault,
+            standing: Standing::new(rulebook),
             bus,
             desk: Desk::default(),
             roster: Roster::default(),

@@ -17,8 +17,10 @@ mod failpoint;
 mod local;
 mod memory;
 mod sqlite;
+mod vault;
 mod worker;
 
 pub use local::LocalBus;
 pub use memory::MemoryJournal;
 pub use sqlite::{Durability, SqliteJournal};
+pub use vault::MemoryVault;

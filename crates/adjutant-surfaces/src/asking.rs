@@ -134,7 +134,7 @@ fn question_text(question: &Question) -> String {
             }
             text
         }
-        Ask::Permission { call, effect, because } => {
+        Ask::Permission { call, effect, because, .. } => {
             let (name, because) = (visible(&call.name), one_line(because));
             let arguments = arguments(&call.arguments);
             format!("{path} wants to call {name} ({effect})\n{arguments}  {because}\n")

@@ -119,7 +119,12 @@ pub(crate) fn currency() -> Ask {
 pub(crate) fn permission() -> Ask {
     let arguments = json!({"command": "make \u{1b}[8minstall", "timeout": 5});
     let call = ToolCall { id: "c".into(), name: "run_command".into(), arguments, native: None };
-    Ask::Permission { call, effect: Effect::Execute, because: "of a rule".into() }
+    Ask::Permission {
+        call,
+        effect: Effect::Execute,
+        because: "of a rule".into(),
+        rules: Vec::new(),
+    }
 }
 
 /// Remembers what was written on it. Clones are the same paper.

@@ -79,6 +79,7 @@ impl Live {
             }
             EventKind::Started { .. }
             | EventKind::Saying { .. }
+            | EventKind::Changed { .. }
             | EventKind::Asked { .. }
             | EventKind::Answered { .. }
             | EventKind::Withdrawn { .. }

@@ -1,6 +1,6 @@
 //! What happened, a line for each thing worth one.
 
-use adjutant_core::{Answer, Ask, Clamp, Event, EventKind, Outcome, Receipt};
+use adjutant_core::{Answer, Ask, Clamp, Event, EventKind, Outcome, Receipt, Span};
 
 use crate::{
     columns::cut,
@@ -31,6 +31,7 @@ pub(crate) fn line(event: &Event) -> Option<String> {
         | EventKind::Saying { .. }
         | EventKind::Called { .. }
         | EventKind::Progressed { .. }
+        | EventKind::Changed { .. }
         | EventKind::Spent { .. }
         | EventKind::Mailed { .. }
         | EventKind::Rested => return None,
@@ -58,6 +59,10 @@ fn asked(ask: &Ask) -> String {
 fn answered(answer: &Answer) -> String {
     match answer {
         Answer::Allow => "was allowed to".to_owned(),
+        Answer::AllowFromNowOn { span: Span::Session, .. } => {
+            "was allowed to, until the end".to_owned()
+        }
+        Answer::AllowFromNowOn { span: Span::Always, .. } => "was allowed to, always".to_owned(),
         Answer::Deny { reason: None } => "was not allowed to".to_owned(),
         Answer::Deny { reason: Some(reason) } => format!("was not allowed to: {}", short(reason)),
         Answer::Words { text } => format!("was answered: {}", short(text)),

@@ -8,15 +8,15 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, Allowance, Answer, Ask, Bus, Charter, Effect, Grant, Host, Journal, Mode, Refusal,
-    Rules, Tool, ToolError, ToolSpec,
+    Access, Allowance, Answer, Ask, Bus, Charter, Effect, Grant, Host, Journal, Mode, NoRulebook,
+    Refusal, Rules, Tool, ToolError, ToolSpec,
 };
 use adjutant_engine::{Events, Parts, Root, Session, Settings, Stay};
 use adjutant_models::{
     Catalogue, Pace, Scripted,
     script::{Reply, Script, call},
 };
-use adjutant_store::{LocalBus, MemoryJournal};
+use adjutant_store::{LocalBus, MemoryJournal, MemoryVault};
 use adjutant_surfaces::{
     Jsonl, Keyboard, Live, Output, Person, Plain, Reader, Size, Style, SurfaceError, follow,
 };
@@ -96,8 +96,18 @@ fn session() -> (Session, Events) {
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::new(RING));
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new(Arc::clone(&bus)));
     let (tools, settings) = (vec![Arc::new(AskColour) as Arc<dyn Tool>], Settings::default());
-    let session =
-        Session::open(Uuid::now_v7().into(), Parts { models, tools, journal, bus, settings });
+    let session = Session::open(
+        Uuid::now_v7().into(),
+        Parts {
+            models,
+            tools,
+            journal,
+            vault: Arc::new(MemoryVault::default()),
+            rulebook: Arc::new(NoRulebook),
+            bus,
+            settings,
+        },
+    );
     let events = session.events(0);
     (session, events)
 }
@@ -109,6 +119,7 @@ async fn begin(session: &Session) -> Result<(), Refusal> {
         rules: Rules::default(),
         access: Access::Inherit,
         scope: vec!["/".into()],
+        protected: Vec::new(),
         depth: 1,
     });
     let root = Root {

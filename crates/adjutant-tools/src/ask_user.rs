@@ -39,7 +39,7 @@ impl TypedTool for AskUser {
         let choices = args.choices.unwrap_or_default();
         match host.ask(Ask::Question { prompt: args.question, choices }).await {
             Answer::Words { text } => Ok(text),
-            Answer::Allow => Ok("yes".into()),
+            Answer::Allow | Answer::AllowFromNowOn { .. } => Ok("yes".into()),
             Answer::Deny { reason: None } => Err(ToolError("the user would not answer".into())),
             Answer::Deny { reason: Some(reason) } => {
                 Err(ToolError(format!("the user would not answer: {reason}")))

@@ -36,8 +36,16 @@ use adjutant_core::Tool;
 pub use delegation::DelegationSettings;
 use typed::erase;
 
+/// What the tools are told once and keep.
+#[derive(Default)]
+pub struct Settings {
+    /// How other agents are started.
+    pub delegation: DelegationSettings,
+}
+
 /// Returns every tool there is. Which of them an agent has is for its grant to say.
-pub fn all(settings: &DelegationSettings) -> Vec<Arc<dyn Tool>> {
+pub fn all(settings: &Settings) -> Vec<Arc<dyn Tool>> {
+    let Settings { delegation: settings } = settings;
     vec![
         erase(list_dir::ListDir),
         erase(read_file::ReadFile),

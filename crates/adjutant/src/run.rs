@@ -7,12 +7,12 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Allowance, Bus, Charter, Command, Detail, Ending, Grant, Journal, Pattern,
-    Rules, SessionId, Tool,
+    Access, AgentPath, Allowance, Bus, Charter, Command, Detail, Ending, Grant, Journal,
+    NoRulebook, Pattern, Rules, SessionId, Tool,
 };
 use adjutant_engine::{Parts, Root, Session, Stay};
 use adjutant_models::{Pace, script::Severity};
-use adjutant_store::{LocalBus, MemoryJournal, SqliteJournal};
+use adjutant_store::{LocalBus, MemoryJournal, MemoryVault, SqliteJournal};
 use adjutant_surfaces::{
     Both, Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Quiet, Reader, Size, Style,
     SurfaceError, View, follow,
@@ -113,11 +113,12 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
 
 fn tools(config: &Config) -> Vec<Arc<dyn Tool>> {
     let millis = u64::try_from(config.blocking_timeout.as_millis()).unwrap_or(u64::MAX);
-    adjutant_tools::all(&DelegationSettings {
+    let delegation = DelegationSettings {
         sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
         agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
         models: config.settings.allowed_models.clone(),
-    })
+    };
+    adjutant_tools::all(&adjutant_tools::Settings { delegation })
 }
 
 /// A rule about a tool that does not exist protects nothing; whoever wrote it should know.
@@ -142,7 +143,8 @@ fn open(config: &Config, source: &Source, tools: Vec<Arc<dyn Tool>>) -> Session 
     let (models, journal) = (source.models(), source.follow(journal));
     let settings = source.settings(config.settings.clone());
     let id = SessionId::from(Uuid::now_v7());
-    Session::open(id, Parts { models, tools, journal, bus, settings })
+    let (vault, rulebook) = (Arc::new(MemoryVault::default()), Arc::new(NoRulebook));
+    Session::open(id, Parts { models, tools, journal, vault, rulebook, bus, settings })
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that mints authority")]
@@ -152,6 +154,7 @@ fn grant(config: &Config, directory: &std::path::Path) -> Grant {
         rules: config.rules.clone(),
         access: Access::Inherit,
         scope: vec![directory.to_owned()],
+        protected: Vec::new(),
         depth: config.max_depth,
     })
 }

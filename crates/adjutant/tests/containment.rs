@@ -15,16 +15,16 @@ use std::{
 
 use adjutant::core::{
     Access, AgentPath, Allowance, Bus, Charter, Command, Effect, Ending, Event, EventKind, Grant,
-    Host, Journal, JournalError, Mode, Rules, Seq, SessionEntry, SessionId, Tool, ToolError,
-    ToolSpec,
+    Host, Journal, JournalError, Mode, NoRulebook, Rules, Seq, SessionEntry, SessionId, Tool,
+    ToolError, ToolSpec,
 };
 use adjutant::engine::{Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{
     Catalogue, Pace, Scripted,
     script::{Reply, Script, call},
 };
-use adjutant_store::{LocalBus, MemoryJournal};
-use adjutant_tools::{DelegationSettings, keeper::Keeper};
+use adjutant_store::{LocalBus, MemoryJournal, MemoryVault};
+use adjutant_tools::keeper::Keeper;
 use futures_util::{StreamExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -134,7 +134,7 @@ fn script() -> Script {
 #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
 fn grant(directory: &Path) -> Grant {
     let (rules, access, scope) = (Rules::default(), Access::Inherit, vec![directory.to_owned()]);
-    Grant::mint(Charter { mode: Mode::Auto, rules, access, scope, depth: 3 })
+    Grant::mint(Charter { mode: Mode::Auto, rules, access, scope, protected: Vec::new(), depth: 3 })
 }
 
 #[tokio::test]
@@ -146,13 +146,21 @@ async fn every_levels_processes_are_gone_before_its_end_is_recorded() {
     let alive = Arc::<Mutex<BTreeMap<_, _>>>::default();
     let witness = Witness { inner, directory: directory.clone(), alive: Arc::clone(&alive) };
     let model = Arc::new(Scripted::new(script()));
-    let mut tools = adjutant_tools::all(&DelegationSettings::default());
+    let mut tools = adjutant_tools::all(&adjutant_tools::Settings::default());
     tools.push(Arc::new(Endless(directory.clone())));
     let models = Arc::new(Catalogue::new(Pace::Prompt).with("test", model));
     let (journal, settings) = (Arc::new(witness), Settings::default());
     let session = Session::open(
         SessionId::from(uuid::Uuid::now_v7()),
-        Parts { models, tools, journal, bus, settings },
+        Parts {
+            models,
+            tools,
+            journal,
+            vault: Arc::new(MemoryVault::default()),
+            rulebook: Arc::new(NoRulebook),
+            bus,
+            settings,
+        },
     );
     let mut events = session.events(0);
     let root = Root {

@@ -62,6 +62,7 @@ fn wish() -> impl Strategy<Value = Wish> {
 
 fn charter() -> impl Strategy<Value = Charter> {
     (mode(), rules(), access(), 0..5u8).prop_map(|(mode, rules, access, depth)| Charter {
+        protected: Vec::new(),
         mode,
         rules,
         access,
@@ -111,7 +112,14 @@ proptest! {
 
 fn root(mode: Mode) -> Grant {
     let (rules, access) = (Rules::default(), Access::Inherit);
-    Grant::mint(Charter { mode, rules, access, scope: vec!["/project".into()], depth: 3 })
+    Grant::mint(Charter {
+        mode,
+        rules,
+        access,
+        scope: vec!["/project".into()],
+        protected: Vec::new(),
+        depth: 3,
+    })
 }
 
 fn write(path: &str) -> Vec<Touch> {
@@ -142,7 +150,8 @@ fn a_rule_loosens_what_the_mode_asks_but_not_what_it_denies() {
     for (mode, verdict) in [(Mode::Plan, Verdict::Deny), (Mode::Ask, Verdict::Allow)] {
         let rules = Rules { allow: vec!["edit_file".parse().unwrap()], ..Rules::default() };
         let (scope, access) = (vec!["/project".into()], Access::Inherit);
-        let grant = Grant::mint(Charter { mode, rules, access, scope, depth: 0 });
+        let grant =
+            Grant::mint(Charter { mode, rules, access, scope, protected: Vec::new(), depth: 0 });
         assert_eq!(grant.judge(&edit, &write("/project/a")).verdict, verdict);
         assert!(grant.judge(&edit, &write("/etc/passwd")).verdict < Verdict::Allow);
     }
@@ -179,7 +188,14 @@ fn the_bottom_has_no_children() {
 
 fn bottomless() -> Charter {
     let (rules, access) = (Rules::default(), Access::Inherit);
-    Charter { mode: Mode::Auto, rules, access, scope: vec!["/project".into()], depth: 3 }
+    Charter {
+        mode: Mode::Auto,
+        rules,
+        access,
+        scope: vec!["/project".into()],
+        protected: Vec::new(),
+        depth: 3,
+    }
 }
 
 #[test]

@@ -5,14 +5,13 @@ use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
-    EventKind, Grant, Held, Host, Journal, Message, Mode, Model, ModelError, ModelInfo, Origin,
-    Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool, ToolError, ToolSpec,
-    WireLog,
+    EventKind, Grant, Held, Host, Journal, Message, Mode, Model, ModelError, ModelInfo, NoRulebook,
+    Origin, Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool, ToolError,
+    ToolSpec, WireLog,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
-use adjutant_store::{LocalBus, MemoryJournal};
-use adjutant_tools::DelegationSettings;
+use adjutant_store::{LocalBus, MemoryJournal, MemoryVault};
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -77,7 +76,7 @@ impl Plan {
             settings: Settings::default(),
             stay: Stay::UntilDone,
             schema: None,
-            tools: adjutant_tools::all(&DelegationSettings::default()),
+            tools: adjutant_tools::all(&adjutant_tools::Settings::default()),
             models: Vec::new(),
             bus: LocalBus::default(),
             journal: Box::new(|bus| Arc::new(MemoryJournal::new(bus))),
@@ -146,6 +145,7 @@ impl Plan {
             rules: self.rules.clone(),
             access: Access::Inherit,
             scope: vec![workdir.clone()],
+            protected: Vec::new(),
             depth: self.depth,
         });
         let (model, system) = ("test".to_owned(), "be brief".into());
@@ -179,6 +179,8 @@ impl Plan {
             models: Arc::new(self.models.into_iter().fold(catalogue, add)),
             tools: self.tools,
             journal: Arc::clone(&journal),
+            vault: Arc::new(MemoryVault::default()),
+            rulebook: Arc::new(NoRulebook),
             bus,
             settings: self.settings,
         };

@@ -3,9 +3,9 @@
 use std::{iter, num::NonZeroU64, sync::Arc};
 
 use adjutant_core::{
-    Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Clamp, Context, Delivery, Effect,
-    Event, EventKind, Fact, Image, Limits, Message, Mode, Native, Order, Outcome, Part, QuestionId,
-    Receipt, Rules, SessionId, ToolCall, ToolResult, Usage, When, Wish,
+    Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Clamp, Context, Delivery, Digest,
+    Effect, Event, EventKind, Fact, FileState, Image, Limits, Message, Mode, Native, Order,
+    Outcome, Part, QuestionId, Receipt, Rules, SessionId, ToolCall, ToolResult, Usage, When, Wish,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -60,6 +60,15 @@ fn next(kind: &EventKind) -> Option<EventKind> {
             EventKind::Called { call_id: AWKWARD.into(), tool: text(), summary: text() }
         }
         EventKind::Called { .. } => {
+            let state = |text: &str| FileState {
+                digest: Digest::of(text.as_bytes()),
+                bytes: 3,
+                mode: 0o100_644,
+            };
+            let (before, after) = (Some(state("old")), Some(state("new")));
+            EventKind::Changed { call_id: AWKWARD.into(), path: text(), before, after }
+        }
+        EventKind::Changed { .. } => {
             EventKind::Asked { question, call_id: "c1".into(), ask: Arc::new(ask()) }
         }
         EventKind::Asked { .. } => {
@@ -162,7 +171,12 @@ fn results() -> Message {
 }
 
 fn ask() -> Ask {
-    Ask::Permission { call: call(), effect: Effect::Reach, because: AWKWARD.to_owned() }
+    Ask::Permission {
+        call: call(),
+        effect: Effect::Reach,
+        because: AWKWARD.to_owned(),
+        rules: vec!["run_command(git *)".parse().unwrap()],
+    }
 }
 
 fn call() -> ToolCall {

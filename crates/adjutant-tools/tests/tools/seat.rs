@@ -6,10 +6,9 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Answer, Ask, CallId, Charter, Delegation, Fact, Grant, Held, Host, Mode,
-    Rules, Tool, ToolError,
+    Access, AgentPath, Answer, Ask, CallId, Change, Charter, Delegation, Fact, Grant, Held, Host,
+    Image, Mode, Rules, Tool, ToolError, Touch,
 };
-use adjutant_tools::DelegationSettings;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +19,10 @@ pub(crate) struct Seat {
     pub(crate) answer: Answer,
     pub(crate) asked: Mutex<Vec<Ask>>,
     pub(crate) facts: Mutex<Vec<Fact>>,
+    pub(crate) images: Mutex<Vec<Image>>,
+    pub(crate) changes: Mutex<Vec<Change>>,
+    /// What the call is judged by; as if by the engine, unless a test says otherwise.
+    pub(crate) judged: Vec<Touch>,
     pub(crate) delegation: Option<Box<dyn Delegation>>,
     pub(crate) agent: AgentPath,
     pub(crate) call: CallId,
@@ -33,6 +36,7 @@ impl Seat {
             rules: Rules::default(),
             access: Access::Inherit,
             scope: vec![workdir.to_owned()],
+            protected: Vec::new(),
             depth: 3,
         };
         Self {
@@ -41,6 +45,9 @@ impl Seat {
             answer: Answer::Unattended,
             asked: Mutex::default(),
             facts: Mutex::default(),
+            images: Mutex::default(),
+            changes: Mutex::default(),
+            judged: Vec::new(),
             delegation: None,
             agent: AgentPath::root(),
             call: "c1".into(),
@@ -51,7 +58,14 @@ impl Seat {
     /// Has rules.
     pub(crate) fn with_rules(self, rules: Rules) -> Self {
         let (access, scope) = (Access::Inherit, vec![self.workdir.clone()]);
-        let grant = mint(Charter { mode: Mode::Auto, rules, access, scope, depth: 3 });
+        let grant = mint(Charter {
+            mode: Mode::Auto,
+            rules,
+            access,
+            scope,
+            protected: Vec::new(),
+            depth: 3,
+        });
         Self { grant, ..self }
     }
 
@@ -76,7 +90,7 @@ fn mint(charter: Charter) -> Grant {
 }
 
 pub(crate) fn tool(name: &str) -> Arc<dyn Tool> {
-    let tools = adjutant_tools::all(&DelegationSettings::default());
+    let tools = adjutant_tools::all(&adjutant_tools::Settings::default());
     tools.into_iter().find(|tool| tool.spec().name == name).unwrap()
 }
 
@@ -107,6 +121,19 @@ impl Host for Seat {
 
     fn note(&self, fact: Fact) {
         self.facts.lock().unwrap().push(fact);
+    }
+
+    fn judged(&self) -> &[Touch] {
+        &self.judged
+    }
+
+    fn attach(&self, image: Image) {
+        self.images.lock().unwrap().push(image);
+    }
+
+    fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.changes.lock().unwrap().push(change);
+        Box::pin(async { Ok(()) })
     }
 
     fn hold(&self, held: Box<dyn Held>) {

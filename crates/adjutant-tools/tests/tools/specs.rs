@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use adjutant_core::AllowedModel;
-use adjutant_tools::DelegationSettings;
+use adjutant_tools::{DelegationSettings, Settings};
 use serde_json::{Value, json};
 
 use crate::seat::{Seat, tool};
@@ -44,7 +44,7 @@ fn each_tool_has_the_parameters_of_its_document() {
         ("agent_cancel", &["agent_id"], &[]),
         ("agent_list", &[], &[]),
     ];
-    let tools = adjutant_tools::all(&DelegationSettings::default());
+    let tools = adjutant_tools::all(&Settings::default());
     assert_eq!(tools.len(), table.len());
     for (tool, (name, required, optional)) in tools.iter().zip(table) {
         let spec = tool.spec();
@@ -63,7 +63,7 @@ fn each_tool_has_the_parameters_of_its_document() {
 
 #[test]
 fn nothing_in_a_schema_is_only_for_validators() {
-    for tool in adjutant_tools::all(&DelegationSettings::default()) {
+    for tool in adjutant_tools::all(&Settings::default()) {
         let text = tool.spec().parameters.to_string();
         for noise in ["$schema", "title", "$ref", "$defs", "null", "format"] {
             assert!(!text.contains(noise), "{noise} in {text}");
@@ -76,7 +76,7 @@ fn a_model_is_told_which_models_it_may_name() {
     let described = |models: &[&str], name: &str| {
         let models = models.iter().map(|model| model.parse::<AllowedModel>().unwrap()).collect();
         let settings = DelegationSettings { models, ..DelegationSettings::default() };
-        let tools = adjutant_tools::all(&settings);
+        let tools = adjutant_tools::all(&Settings { delegation: settings });
         let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
         tool.spec().parameters["properties"]["model"]["description"].as_str().unwrap().to_owned()
     };
@@ -97,7 +97,7 @@ fn a_spec_is_made_once() {
 #[tokio::test]
 async fn an_unknown_argument_is_refused_by_name() {
     let seat = Seat::at(Path::new("/"));
-    for tool in adjutant_tools::all(&DelegationSettings::default()) {
+    for tool in adjutant_tools::all(&Settings::default()) {
         let error = tool.call(json!({ "colour": 1 }), &seat).await.unwrap_err().0;
         assert!(error.contains("unknown field `colour`"), "{error}");
         assert!(error.contains(&tool.spec().name), "{error}");
