@@ -13,15 +13,12 @@ pub struct Digest(Arc<str>);
 impl Digest {
     /// Names a content.
     pub fn of(content: &[u8]) -> Self {
-        let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(content) {
-            hex.extend(
-                [byte >> 4, byte & 15]
-                    .map(|digit| char::from_digit(digit.into(), 16))
-                    .into_iter()
-                    .flatten(),
-            );
-        }
+        Self::written(&Sha256::digest(content))
+    }
+
+    fn written(hash: &[u8]) -> Self {
+        let digits = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let hex: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
         Self(hex.into())
     }
 
@@ -37,14 +34,15 @@ impl fmt::Display for Digest {
     }
 }
 
-/// What is at a path: a file, or a link whose content is where it points.
+/// What is at a path: a file, a link whose content is where it points, or a directory, which
+/// has no content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
     /// The name of its content.
     pub digest: Digest,
     /// How long its content is.
     pub bytes: u64,
-    /// Its kind and permissions, as Unix writes them: `0o100644`, `0o120777`.
+    /// Its kind and permissions, as Unix writes them: `0o100644`, `0o120777`, `0o040755`.
     pub mode: u32,
 }
 
@@ -57,6 +55,11 @@ pub struct Change {
     pub before: Option<(FileState, Arc<[u8]>)>,
     /// What it becomes; `None` if it goes.
     pub after: Option<FileState>,
+}
+
+impl Change {
+    /// The longest content that is kept. What is longer cannot be undone.
+    pub const LARGEST: usize = 16 * 1024 * 1024;
 }
 
 #[cfg(test)]

@@ -165,6 +165,11 @@ pub enum Refusal {
         /// What there is.
         scope: Vec<PathBuf>,
     },
+    /// The child cannot have a worktree of its own.
+    #[error(
+        "there can be no worktree for it: {0}; leave `isolation` out, and it works where you do"
+    )]
+    NoWorktree(String),
     /// A limit on money cannot be kept, since nobody knows what the model costs.
     #[error("the price of `{0}` is not known, so a limit on money cannot be kept: leave it out")]
     NoPrice(String),

@@ -91,7 +91,7 @@ pub enum EventKind {
         /// By which call.
         call_id: CallId,
         /// Which file.
-        path: String,
+        file: String,
         /// What it was; `None` if it was not there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<FileState>,

@@ -5,6 +5,7 @@
 //! child asks for can loosen what stands above it.
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     fmt,
     path::{Component, Path, PathBuf},
@@ -13,7 +14,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentPath, Effect, Mode, Refusal, Rules, Target, ToolSpec, Touch, Verdict};
+use crate::{
+    AgentPath, Effect, Mode, Pattern, Refusal, Rules, StandIn, Target, ToolSpec, Touch, Verdict,
+    rule,
+};
 
 /// Which of the parent's tools a child has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +65,8 @@ impl Access {
 pub struct Charter {
     /// How freely it acts.
     pub mode: Mode,
-    /// Exceptions to that.
-    pub rules: Rules,
+    /// Exceptions to that, by layer, the weakest first.
+    pub rules: Vec<Rules>,
     /// Which tools it has.
     pub access: Access,
     /// The directories it works in, absolute and canonical.
@@ -128,6 +132,22 @@ struct Layer {
     above: Option<Arc<Self>>,
     agent: AgentPath,
     charter: Charter,
+    /// Where the agent works instead of where its parent does.
+    stand_in: Option<StandIn>,
+}
+
+/// A touch, as one agent of the line sees it.
+struct Act<'a> {
+    touch: Cow<'a, Touch>,
+    /// Whether it changes what is not the agent's own.
+    protected: bool,
+}
+
+impl Act<'_> {
+    /// Reports whether it is something of which nobody can tell what it does at all.
+    fn is_unread(&self) -> bool {
+        matches!(self.touch.target, Target::Unclear(_)) && self.touch.effect == Effect::Reach
+    }
 }
 
 /// What becomes of a call, and who decided it.
@@ -168,17 +188,45 @@ impl Grant {
     /// Makes the authority of a root. Called once a session, by the composition
     /// root; clippy refuses it everywhere else.
     pub fn mint(charter: Charter) -> Self {
-        Self(Arc::new(Layer { above: None, agent: AgentPath::root(), charter }))
+        let (agent, stand_in) = (AgentPath::root(), None);
+        Self(Arc::new(Layer { above: None, agent, charter, stand_in }))
     }
 
     /// Returns the grant of a child, and what of its wish was cut down.
     pub fn narrow(&self, agent: AgentPath, wish: &Wish) -> Result<(Self, Vec<Clamp>), Refusal> {
+        self.narrow_to(agent, wish, None)
+    }
+
+    /// Returns the grant of a child that works in a directory made for it alone, and what of
+    /// its wish was cut down. The wish is in terms of the original.
+    pub fn narrow_into(
+        &self,
+        agent: AgentPath,
+        wish: &Wish,
+        stand_in: StandIn,
+    ) -> Result<(Self, Vec<Clamp>), Refusal> {
+        if !stand_in.is_apart() {
+            return Err(Refusal::NoWorktree(format!(
+                "`{}` is not apart from `{}`",
+                stand_in.place.display(),
+                stand_in.original.display()
+            )));
+        }
+        self.narrow_to(agent, wish, Some(stand_in))
+    }
+
+    fn narrow_to(
+        &self,
+        agent: AgentPath,
+        wish: &Wish,
+        stand_in: Option<StandIn>,
+    ) -> Result<(Self, Vec<Clamp>), Refusal> {
         let held = &self.0.charter;
         let depth = held.depth.checked_sub(1).ok_or(Refusal::TooDeep)?;
         let mut clamps = Vec::new();
-        let charter = Charter {
+        let mut charter = Charter {
             mode: cut(&mut clamps, "mode", wish.mode, held.mode),
-            rules: wish.rules.clone(),
+            rules: vec![wish.rules.clone()],
             access: wish.access.clone(),
             scope: match &wish.scope {
                 None => held.scope.clone(),
@@ -187,7 +235,11 @@ impl Grant {
             protected: held.protected.clone(),
             depth: cut(&mut clamps, "depth", wish.depth, depth),
         };
-        Ok((Self(Arc::new(Layer { above: Some(Arc::clone(&self.0)), agent, charter })), clamps))
+        if let Some(stand_in) = &stand_in {
+            charter.move_into(stand_in);
+        }
+        let above = Some(Arc::clone(&self.0));
+        Ok((Self(Arc::new(Layer { above, agent, charter, stand_in })), clamps))
     }
 
     /// Returns `wanted` as an absolute path, if it lies inside the scope.
@@ -195,11 +247,35 @@ impl Grant {
         let charter = &self.0.charter;
         let absolute = charter.scope.first().map_or_else(|| wanted.into(), |dir| dir.join(wanted));
         let absolute = normal(&absolute);
-        if self.0.line().all(|layer| layer.covers(&absolute)) {
+        let mut seen = absolute.clone();
+        let is_inside = self.0.line().all(|layer| {
+            let is_covered = layer.covers(&seen);
+            seen = layer.original_of(Cow::Borrowed(&seen)).into_owned();
+            is_covered
+        });
+        if is_inside {
             Ok(absolute)
         } else {
             Err(Refusal::OutsideScope { wanted: wanted.into(), scope: charter.scope.clone() })
         }
+    }
+
+    /// Returns what a path counts as at the top: the original, if it is in a directory that
+    /// stands in for another.
+    pub fn original<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
+        self.0.line().fold(Cow::Borrowed(path), |path, layer| layer.original_of(path))
+    }
+
+    /// Reports whether a path is the agent's own to change, as far as it may change anything:
+    /// inside the scope of all who stand above it, and not protected.
+    pub fn owns(&self, path: &Path) -> bool {
+        let touch = Touch { effect: Effect::Write, target: Target::Path(path.to_owned()) };
+        let mut act = self.act(&touch);
+        self.0.line().all(|layer| {
+            let is_own = layer.effect(&act) == Effect::Write;
+            layer.move_out(&mut act);
+            is_own
+        })
     }
 
     /// Reports whether the agent has the tool at all.
@@ -213,10 +289,11 @@ impl Grant {
     pub fn judge(&self, tool: &ToolSpec, touches: &[Touch]) -> Judgement {
         let plain = [Touch { effect: tool.effect, target: Target::Nothing }];
         let touches = if touches.is_empty() { &plain } else { touches };
-        let mut strictest = self.0.judge(tool, &touches[0]);
+        let mut acts: Vec<_> = touches.iter().map(|touch| self.act(touch)).collect();
+        let mut strictest = self.0.judge(tool, &acts[0]);
         for layer in self.0.line() {
-            for touch in touches {
-                let judgement = layer.judge(tool, touch);
+            for act in &acts {
+                let judgement = layer.judge(tool, act);
                 let is_further_up = judgement.agent != strictest.agent;
                 if judgement.verdict < strictest.verdict
                     || (judgement.verdict == strictest.verdict && is_further_up)
@@ -224,12 +301,27 @@ impl Grant {
                     strictest = judgement;
                 }
             }
+            acts.iter_mut().for_each(|act| layer.move_out(act));
         }
-        if tool.effect == Effect::Delegate && !self.may_delegate() {
+        if self.is_too_deep_for(tool) {
             let (agent, because) = (self.0.agent.clone(), Because::Depth);
             strictest = Judgement { verdict: Verdict::Deny, agent, because, ..strictest };
         }
         strictest
+    }
+
+    /// What is protected is so by what it counts as: the runtime keeps the places where agents
+    /// work alone among its own files.
+    fn act<'a>(&self, touch: &'a Touch) -> Act<'a> {
+        let is_protected = |path: &Path| {
+            let path = self.original(path);
+            steers(&path) || self.protected().iter().any(|place| path.starts_with(place))
+        };
+        let protected = match &touch.target {
+            Target::Path(path) => !touch.effect.is_harmless() && is_protected(path),
+            Target::Words(_) | Target::Unclear(_) | Target::Nothing => false,
+        };
+        Act { touch: Cow::Borrowed(touch), protected }
     }
 
     /// Returns what of a call a person has to be asked about.
@@ -243,15 +335,62 @@ impl Grant {
             .filter(|touch| self.judge(tool, std::slice::from_ref(*touch)).verdict == Verdict::Ask)
     }
 
+    /// Reports whether rules a person gave in the middle of the work lift a question. They count
+    /// like rules of the root's: leaving the scope has to be named.
+    pub fn lifts(&self, rules: &[Pattern], tool: &ToolSpec, touch: &Touch) -> bool {
+        let mut act = self.act(touch);
+        self.0.line().for_each(|layer| layer.move_out(&mut act));
+        self.0.line().last().is_some_and(|root| {
+            let scope = &root.charter.scope;
+            let is_outside = root.is_outside(&act);
+            rules.iter().any(|rule| {
+                rule.allows(&tool.name, &act.touch.target, scope)
+                    && !act.is_unread()
+                    && (!is_outside || rule.is_specific())
+            })
+        })
+    }
+
+    /// Returns touches as they count at the top.
+    pub fn originals(&self, touches: &[Touch]) -> Vec<Touch> {
+        let original = |touch: &Touch| match &touch.target {
+            Target::Path(path) => Touch {
+                effect: touch.effect,
+                target: Target::Path(self.original(path).into_owned()),
+            },
+            Target::Words(_) | Target::Unclear(_) | Target::Nothing => touch.clone(),
+        };
+        touches.iter().map(original).collect()
+    }
+
     /// Tells in words what becomes of a call, and which rule of which agent
     /// decided.
     pub fn explain(&self, tool: &ToolSpec, touches: &[Touch]) -> String {
         self.judge(tool, touches).to_string()
     }
 
-    /// Reports whether there are rules, which judge one path otherwise than the next.
-    pub fn has_rules(&self) -> bool {
-        self.0.line().any(|layer| !layer.charter.rules.is_empty())
+    /// Returns the verdict on a touch without telling who decided it.
+    pub fn verdict(&self, tool: &ToolSpec, touch: &Touch) -> Verdict {
+        if self.is_too_deep_for(tool) {
+            return Verdict::Deny;
+        }
+        let mut act = self.act(touch);
+        self.0.line().fold(Verdict::Allow, |strictest, layer| {
+            let verdict = layer.decide(tool, &act).0;
+            layer.move_out(&mut act);
+            strictest.min(verdict)
+        })
+    }
+
+    /// Reports whether there are rules that judge one call of a tool otherwise than the next.
+    pub fn has_rules_for(&self, tool: &str) -> bool {
+        let rules = self.0.line().flat_map(|layer| &layer.charter.rules);
+        let mut patterns = rules.flat_map(Rules::patterns);
+        patterns.any(|pattern| pattern.is_specific() && pattern.is_about(tool))
+    }
+
+    fn is_too_deep_for(&self, tool: &ToolSpec) -> bool {
+        tool.effect == Effect::Delegate && !self.may_delegate()
     }
 
     /// Reports whether the agent may have children.
@@ -274,6 +413,11 @@ impl Grant {
         &self.0.charter.scope
     }
 
+    /// Returns the directories the root works in.
+    pub fn whole_scope(&self) -> &[PathBuf] {
+        self.0.line().last().map_or(&[], |root| &root.charter.scope)
+    }
+
     /// Returns the places that are not the agent's to change, besides those git and the
     /// runtime read from a project.
     pub fn protected(&self) -> &[PathBuf] {
@@ -294,73 +438,117 @@ impl Layer {
         self.charter.scope.iter().any(|directory| path.starts_with(directory))
     }
 
-    fn judge(&self, tool: &ToolSpec, touch: &Touch) -> Judgement {
-        let (verdict, because) = self.decide(tool, touch);
+    /// Returns what a path counts as above this agent.
+    fn original_of<'a>(&self, path: Cow<'a, Path>) -> Cow<'a, Path> {
+        match &self.stand_in {
+            Some(stand_in) => Cow::Owned(stand_in.original_of(&path).into_owned()),
+            None => path,
+        }
+    }
+
+    /// Makes an act what it is to those above this agent.
+    fn move_out(&self, act: &mut Act<'_>) {
+        if let (Some(stand_in), Target::Path(path)) = (&self.stand_in, &act.touch.target)
+            && let Cow::Owned(original) = stand_in.original_of(path)
+        {
+            act.touch.to_mut().target = Target::Path(original);
+        }
+    }
+
+    fn judge(&self, tool: &ToolSpec, act: &Act<'_>) -> Judgement {
+        let (verdict, because) = self.decide(tool, act);
         let (tool, agent) = (tool.name.clone(), self.agent.clone());
-        Judgement { verdict, tool, effect: self.effect(touch), agent, because }
+        Judgement { verdict, tool, effect: self.effect(act), agent, because }
     }
 
     /// Returns what an act is to this agent: outside the scope, all is reaching out, and so
     /// is changing what is protected.
-    fn effect(&self, touch: &Touch) -> Effect {
-        match &touch.target {
-            Target::Path(path) if !self.covers(path) || self.protects(touch, path) => Effect::Reach,
-            _ => touch.effect,
+    fn effect(&self, act: &Act<'_>) -> Effect {
+        match &act.touch.target {
+            Target::Path(path) if !self.covers(path) || act.protected => Effect::Reach,
+            _ => act.touch.effect,
         }
     }
 
-    fn protects(&self, touch: &Touch, path: &Path) -> bool {
-        let is_own = |place: &PathBuf| path.starts_with(place);
-        !touch.effect.is_harmless() && (steers(path) || self.charter.protected.iter().any(is_own))
-    }
-
-    fn decide(&self, tool: &ToolSpec, touch: &Touch) -> (Verdict, Because) {
+    fn decide(&self, tool: &ToolSpec, act: &Act<'_>) -> (Verdict, Because) {
         if !self.admits(tool) {
             return (Verdict::Deny, Because::Access);
         }
-        let (by_mode, because) = self.by_mode(touch);
-        let rule = self.charter.rules.find(&tool.name, &touch.target, &self.charter.scope);
+        let (by_mode, because) = self.by_mode(act);
+        let target = &act.touch.target;
+        let rule = self.rule(tool, target);
         let Some((verdict, rule)) = rule else {
-            return self.in_doubt(tool, touch, by_mode, because);
+            return self.in_doubt(tool, target, by_mode, because);
         };
-        let is_outside = matches!(because, Because::Outside(..) | Because::Protected(..));
+        let is_outside = self.is_outside(act);
         let holds = match verdict {
             Verdict::Deny => true,
             Verdict::Ask => by_mode == Verdict::Allow,
-            // What the mode denies stays denied, and leaving the scope must be named.
-            Verdict::Allow => by_mode == Verdict::Ask && (!is_outside || rule.is_specific()),
+            // What the mode denies stays denied, leaving the scope must be named, and what
+            // nobody can read nobody can have meant.
+            Verdict::Allow => {
+                let is_meant = !act.is_unread() && (!is_outside || rule.is_specific());
+                by_mode == Verdict::Ask && is_meant
+            }
         };
         if holds { (verdict, Because::Rule(rule.to_string())) } else { (by_mode, because) }
+    }
+
+    /// Returns the rule that decides. An agent that works in a place of its own was given rules
+    /// about the original, so the stricter of what is said of the two counts.
+    fn rule(&self, tool: &ToolSpec, target: &Target) -> Option<(Verdict, &Pattern)> {
+        let Charter { rules, scope, .. } = &self.charter;
+        let own = rule::find(rules, &tool.name, target, scope);
+        let (Some(stand_in), Target::Path(path)) = (&self.stand_in, target) else { return own };
+        let original = Target::Path(stand_in.original_of(path).into_owned());
+        let theirs = rule::find(rules, &tool.name, &original, scope);
+        own.into_iter().chain(theirs).min_by_key(|(verdict, _)| *verdict)
+    }
+
+    fn is_outside(&self, act: &Act<'_>) -> bool {
+        matches!(&act.touch.target, Target::Path(path) if !self.covers(path) || act.protected)
     }
 
     /// What nobody can tell is asked about, if a rule might be about it.
     fn in_doubt(
         &self,
         tool: &ToolSpec,
-        touch: &Touch,
+        target: &Target,
         verdict: Verdict,
         because: Because,
     ) -> (Verdict, Because) {
-        match &touch.target {
-            Target::Unclear(words)
-                if verdict == Verdict::Allow && self.charter.rules.distinguish(&tool.name) =>
-            {
+        match target {
+            Target::Unclear(words) if verdict == Verdict::Allow && self.distinguishes(tool) => {
                 (Verdict::Ask, Because::Unclear(words.clone()))
             }
             _ => (verdict, because),
         }
     }
 
-    fn by_mode(&self, touch: &Touch) -> (Verdict, Because) {
-        let (mode, effect) = (self.charter.mode, self.effect(touch));
-        let because = match &touch.target {
+    fn distinguishes(&self, tool: &ToolSpec) -> bool {
+        self.charter.rules.iter().any(|rules| rules.distinguish(&tool.name))
+    }
+
+    fn by_mode(&self, act: &Act<'_>) -> (Verdict, Because) {
+        let (mode, effect) = (self.charter.mode, self.effect(act));
+        let because = match &act.touch.target {
             Target::Path(path) if !self.covers(path) => Because::Outside(mode, path.clone()),
-            Target::Path(path) if self.protects(touch, path) => {
-                Because::Protected(mode, path.clone())
-            }
+            Target::Path(path) if act.protected => Because::Protected(mode, path.clone()),
             _ => Because::Mode(mode, effect),
         };
         (mode.verdict(effect), because)
+    }
+}
+
+impl Charter {
+    /// Makes it the authority of one who works in a place that stands for another.
+    fn move_into(&mut self, stand_in: &StandIn) {
+        let Self { scope, protected, .. } = self;
+        scope.iter_mut().for_each(|directory| *directory = stand_in.scope_of(directory));
+        scope.dedup();
+        let inside = protected.iter().filter(|path| path.starts_with(&stand_in.original));
+        let copies: Vec<_> = inside.map(|path| stand_in.place_of(path)).collect();
+        protected.extend(copies);
     }
 }
 

@@ -8,13 +8,13 @@
 //! * What is said: [`message`], [`history`], and on the way to a provider [`wire`].
 //! * What happened: [`event`], folded into a [`tree`]; what is asked of an
 //!   agent: [`command`].
-//! * What an agent may do and spend: [`grant`] (with [`mode`] and [`rule`]) and
+//! * What an agent may do and spend: [`grant`] (with [`mode`], [`rule`] and [`stand_in`]) and
 //!   [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
 //!   down.
 //! * One delegation: [`order`] (with [`allowlist`]), and how it ended: [`outcome`].
 //! * What became of a file: [`change`].
 //! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`vault`],
-//!   [`rulebook`], [`bus`].
+//!   [`rulebook`], [`hooks`], [`workshop`] (with [`handover`]), [`bus`].
 
 pub mod allowance;
 pub mod allowlist;
@@ -24,7 +24,9 @@ pub mod command;
 pub mod delegation;
 pub mod event;
 pub mod grant;
+pub mod handover;
 pub mod history;
+pub mod hooks;
 pub mod id;
 pub mod journal;
 pub mod message;
@@ -36,11 +38,13 @@ pub mod path;
 pub mod purse;
 pub mod rule;
 pub mod rulebook;
+pub mod stand_in;
 pub mod tool;
 pub mod tree;
 pub mod usage;
 pub mod vault;
 pub mod wire;
+pub mod workshop;
 
 pub use allowance::{Allowance, Exhausted, Measure};
 pub use allowlist::{AllowedModel, AllowedModels, BadModelName};
@@ -50,7 +54,9 @@ pub use command::{Answer, Ask, Command, Span, When};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status};
 pub use event::{Event, EventKind, Fragment, Millis, Seq};
 pub use grant::{Access, Charter, Clamp, Grant, Judgement, Wish};
+pub use handover::{Handed, Handover};
 pub use history::History;
+pub use hooks::{HookedCall, Hooks, Occasion, Scene};
 pub use id::{AgentId, QuestionId, SessionId};
 pub use journal::{Journal, JournalError, SessionEntry};
 pub use message::{CallId, Image, Message, Native, Origin, Part, ToolCall, ToolResult};
@@ -58,14 +64,16 @@ pub use mode::{Effect, Mode, Verdict};
 pub use model::{
     Delta, Model, ModelError, ModelInfo, Models, Request, StopReason, ToolChoice, Trouble,
 };
-pub use order::{Context, Delivery, Limits, Order};
+pub use order::{Context, Delivery, Isolation, Limits, Order};
 pub use outcome::{Cause, Ending, Fact, Outcome, Receipt};
 pub use path::{AgentPath, BadPath};
 pub use purse::{Need, Purse, Reservation, Spending, Turn};
 pub use rule::{BadRule, Pattern, Rules};
 pub use rulebook::{NoRulebook, Rulebook};
+pub use stand_in::StandIn;
 pub use tool::{Held, Host, Target, Tool, ToolError, ToolSpec, Touch};
 pub use tree::{Node, Tree};
 pub use usage::{Micros, Price, Usage};
 pub use vault::Vault;
 pub use wire::WireLog;
+pub use workshop::{Bench, Workshop};

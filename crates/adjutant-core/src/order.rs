@@ -36,6 +36,9 @@ pub struct Order {
     /// How the parent learns of the end.
     #[serde(default)]
     pub delivery: Delivery,
+    /// Where the child works.
+    #[serde(default, skip_serializing_if = "Isolation::is_shared")]
+    pub isolation: Isolation,
 }
 
 /// What a child goes without.
@@ -69,4 +72,23 @@ pub enum Delivery {
     Awaited,
     /// It is told, at its next turn boundary.
     Pushed,
+}
+
+/// Where a child works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Where its parent does.
+    #[default]
+    Shared,
+    /// In a git worktree of its own, which stands for where its parent works. What it changed is
+    /// handed over when it has completed.
+    Worktree,
+}
+
+impl Isolation {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_shared(&self) -> bool {
+        *self == Self::Shared
+    }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentPath, Clamp, Micros, Usage};
+use crate::{AgentPath, Clamp, Handover, Micros, Usage};
 
 /// How an agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +142,12 @@ pub struct Receipt {
     /// What it started and could not be seen to end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncontained: Vec<String>,
+    /// Hooks that failed and had no say.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub failed_hooks: BTreeSet<String>,
+    /// What became of its changes, if it had a worktree of its own and changed anything there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Handover>,
 }
 
 impl Receipt {

@@ -11,7 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Target, Verdict};
 
-/// Exceptions to a mode. A deny beats an ask, an ask beats an allow, whatever
+/// What stands before a command that goes onto the network.
+pub const NETWORK: &str = "network: ";
+
+/// What stands before a command that is run without the sandbox.
+pub const UNCONFINED: &str = "unconfined: ";
+
+/// Exceptions to a mode, of one layer. A deny beats an ask, an ask beats an allow, whatever
 /// their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -34,6 +40,11 @@ impl Rules {
         self.allow.is_empty() && self.ask.is_empty() && self.deny.is_empty()
     }
 
+    /// Returns all of them.
+    pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
+        self.allow.iter().chain(&self.ask).chain(&self.deny)
+    }
+
     /// Reports whether some calls of a tool are forbidden or asked about, and others not.
     pub(crate) fn distinguish(&self, tool: &str) -> bool {
         let mut stricter = self.deny.iter().chain(&self.ask);
@@ -41,19 +52,32 @@ impl Rules {
     }
 
     /// Returns the strictest rule that speaks of a call, and its verdict.
-    pub(crate) fn find(
-        &self,
-        tool: &str,
-        target: &Target,
-        scope: &[PathBuf],
-    ) -> Option<(Verdict, &Pattern)> {
+    fn find(&self, tool: &str, target: &Target, scope: &[PathBuf]) -> Option<(Verdict, &Pattern)> {
         let lists =
             [(Verdict::Deny, &self.deny), (Verdict::Ask, &self.ask), (Verdict::Allow, &self.allow)];
         lists.into_iter().find_map(|(verdict, patterns)| {
-            let pattern = patterns.iter().find(|pattern| pattern.covers(tool, target, scope))?;
+            let speaks = |pattern: &&Pattern| match verdict {
+                Verdict::Allow => pattern.allows(tool, target, scope),
+                Verdict::Ask | Verdict::Deny => pattern.covers(tool, target, scope),
+            };
+            let pattern = patterns.iter().find(speaks)?;
             Some((verdict, pattern))
         })
     }
+}
+
+/// Returns the rule that decides a call. A deny of any layer does; otherwise the strongest
+/// layer that speaks of it, which is the last.
+pub(crate) fn find<'a>(
+    layers: &'a [Rules],
+    tool: &str,
+    target: &Target,
+    scope: &[PathBuf],
+) -> Option<(Verdict, &'a Pattern)> {
+    let mut found = layers.iter().rev().filter_map(|rules| rules.find(tool, target, scope));
+    let strongest = found.next()?;
+    let is_deny = |(verdict, _): &(Verdict, &Pattern)| *verdict == Verdict::Deny;
+    Some(if is_deny(&strongest) { strongest } else { found.find(is_deny).unwrap_or(strongest) })
 }
 
 /// Which calls a rule speaks of: `run_command`, `run_command(git status*)`,
@@ -103,21 +127,31 @@ impl Pattern {
     }
 
     /// Makes the rule that speaks of one target and no other, unless nobody can tell what
-    /// that is.
-    pub fn exactly(tool: &str, target: &Target, scope: &[PathBuf]) -> Option<Self> {
+    /// that is. It means the same wherever it is read.
+    pub fn exactly(tool: &str, target: &Target) -> Option<Self> {
+        // A backslash, which would escape what follows, is not among what is escaped.
+        let escape = |text: &str| globset::escape(text).replace('\\', r"[\]");
+        let tool = escape(tool);
         let text = match target {
             Target::Unclear(_) => return None,
-            Target::Nothing => globset::escape(tool),
-            Target::Words(words) => {
-                format!("{}({})", globset::escape(tool), globset::escape(words))
-            }
-            Target::Path(path) => {
-                let inside = scope.iter().find_map(|directory| path.strip_prefix(directory).ok());
-                let path = inside.unwrap_or(path).to_str()?;
-                format!("{}({})", globset::escape(tool), globset::escape(path))
-            }
+            Target::Nothing => tool,
+            Target::Words(words) => format!("{tool}({})", escape(words)),
+            Target::Path(path) => format!("{tool}({})", escape(path.to_str()?)),
         };
         text.parse().ok()
+    }
+
+    /// Reports whether the rule may allow a call that touches a target: the network, and what
+    /// is without a sandbox, it has to name.
+    pub(crate) fn allows(&self, tool: &str, target: &Target, scope: &[PathBuf]) -> bool {
+        let way = match target {
+            Target::Words(words) | Target::Unclear(words) => {
+                [NETWORK, UNCONFINED].into_iter().find(|it| words.starts_with(it))
+            }
+            Target::Path(_) | Target::Nothing => None,
+        };
+        let argument = self.text.split_once('(').map_or("", |(_, argument)| argument);
+        way.is_none_or(|way| argument.starts_with(way)) && self.covers(tool, target, scope)
     }
 
     /// Reports whether the rule speaks of a call that touches a target.
@@ -227,6 +261,55 @@ mod tests {
         assert!(covers("run_command(git status*)", "run_command", &command));
         assert!(!covers("run_command(git push*)", "run_command", &command));
         assert!(covers("run_*", "run_command", &Target::Nothing));
+    }
+
+    #[test]
+    fn a_stronger_layer_decides_unless_any_layer_denies() {
+        let rules = |allow: &[&str], ask: &[&str], deny: &[&str]| {
+            let list = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+            Rules { allow: list(allow), ask: list(ask), deny: list(deny) }
+        };
+        let verdict = |layers: &[Rules]| find(layers, "a", &Target::Nothing, &[]).map(|it| it.0);
+        let (allow, ask) = (rules(&["a"], &[], &[]), rules(&[], &["a"], &[]));
+        let (deny, other) = (rules(&[], &[], &["a"]), rules(&["b"], &["b"], &["b"]));
+        assert_eq!(verdict(&[ask.clone(), allow.clone()]), Some(Verdict::Allow));
+        assert_eq!(verdict(&[allow.clone(), ask.clone(), other.clone()]), Some(Verdict::Ask));
+        assert_eq!(verdict(&[deny, ask, allow]), Some(Verdict::Deny));
+        assert_eq!(verdict(&[rules(&["a"], &["a"], &[])]), Some(Verdict::Ask));
+        assert_eq!(verdict(&[other]), None);
+    }
+
+    #[test]
+    fn the_network_is_allowed_only_by_a_rule_that_names_it() {
+        let allows = |rule: &str, words: &str| {
+            let rule: Pattern = rule.parse().unwrap();
+            rule.allows("run_command", &Target::Words(words.to_owned()), &[])
+        };
+        assert!(allows("run_command(network: cargo *)", "network: cargo fetch"));
+        assert!(allows("run_command(unconfined: *)", "unconfined: make"));
+        for rule in ["run_command", "run_command(*)", "run_command(unconfined: *)", "*"] {
+            assert!(!allows(rule, "network: cargo fetch"), "{rule}");
+        }
+        let unclear = Target::Unclear("network: $x".to_owned());
+        let all: Pattern = "run_command".parse().unwrap();
+        assert!(!all.allows("run_command", &unclear, &[]));
+        // What forbids forbids all of it.
+        assert!(all.covers("run_command", &Target::Words("network: make".to_owned()), &[]));
+    }
+
+    #[test]
+    fn an_exact_rule_speaks_of_one_thing_alone() {
+        let path = Target::Path("/project/a[1]*.rs".into());
+        let rule = Pattern::exactly("edit_file", &path).unwrap();
+        assert!(rule.covers("edit_file", &path, &[]));
+        for other in ["/project/a1x.rs", "/project/a[1]x.rs", "/other/a[1]*.rs"] {
+            assert!(!rule.covers("edit_file", &Target::Path(other.into()), &[]), "{other}");
+        }
+        let words = Target::Words("make (a) {b,c} \\* ?".to_owned());
+        let rule = Pattern::exactly("run_command", &words).unwrap();
+        assert!(rule.covers("run_command", &words, &[]));
+        assert!(!rule.covers("run_command", &Target::Words("make (a) b \\x y".to_owned()), &[]));
+        assert_eq!(Pattern::exactly("run_command", &Target::Unclear("$x".to_owned())), None);
     }
 
     #[test]

@@ -91,6 +91,8 @@ impl Agent {
 
     async fn live(&mut self, begun: Written) -> Result<(), Stop> {
         begun.await?;
+        let task = self.history.messages().last().map(|task| task.text()).unwrap_or_default();
+        self.seat.hook_start(&task).await;
         loop {
             self.hear(self.mailbox().take_urgent()).await?;
             let reply = self.turn().await?;

@@ -1,12 +1,17 @@
 //! Starts one agent below another. Every delegation tool ends here, and so does the
 //! start of a root.
 
-use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use adjutant_core::{
-    Access, AgentId, AgentPath, Allowance, CallId, Clamp, Context, Delegation, Delivery, EventKind,
-    Grant, History, Measure, Message, Model, Order, Origin, Outcome, Purse, Receipt, Refusal,
-    Report, Started, State, Status, When,
+    Access, AgentId, AgentPath, Allowance, Bench, CallId, Clamp, Context, Delegation, Delivery,
+    EventKind, Grant, History, Measure, Message, Model, Order, Origin, Outcome, Purse, Receipt,
+    Refusal, Report, Started, State, Status, When,
 };
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::OwnedSemaphorePermit;
@@ -21,6 +26,8 @@ use crate::{
     clock::Clock,
     custody::Custody,
     dispatch::message_of,
+    ground::Ground,
+    hooks::FailedHooks,
     host::CallHost,
     mailbox::{Letter, NotTaken},
     roster::Entry,
@@ -35,7 +42,7 @@ const FORKED: &str =
 
 impl Delegation for CallHost {
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Started, Refusal>> {
-        Box::pin(async { start(self, order) })
+        Box::pin(start(self, order))
     }
 
     fn wait<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Report, Refusal>> {
@@ -114,18 +121,22 @@ impl CallHost {
 }
 
 /// Starts a child. Everything it holds is narrowed from what its parent holds.
-fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
+async fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
     let above = &host.seat;
     let shared = &above.shared;
+    // The semaphore is never closed.
+    let _door = above.family.door.acquire().await.ok();
     check(above, &order)?;
     let model = choice::model(above, &order)?;
     let places = Places::take(above)?;
     let path = above.path().child(&order.name, above.family.next());
-    let (grant, mut clamps) = above.grant.narrow(path.clone(), &order.limits.authority)?;
     let allowance = order.limits.allowance;
     above.entry.purse.check()?;
-    clamps.extend(clamped(above, allowance));
     let purse = above.entry.purse.child(path.clone(), allowance);
+    let answer = owed(&order, &purse, &*model)?;
+    let Ground { grant, mut clamps, workdir, bench } =
+        Ground::prepare(above, &path, &order).await?;
+    clamps.extend(clamped(above, allowance));
     let (history, tools) = match order.context {
         Context::Fresh => (History::default(), Arc::new(ToolSet::of(&shared.tools, &grant))),
         Context::Fork => {
@@ -145,16 +156,18 @@ fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
             Some(instructions) => instructions.as_str().into(),
             None => Arc::clone(&above.instructions),
         },
+        answer,
         tools,
         grant,
         purse,
         clock: Clock::start(least(allowance.time(), above.entry.clock.left())),
         cancel: above.work.child_token(),
-        workdir: Arc::clone(&above.workdir),
+        workdir,
+        bench,
         places,
         parent: Some(Arc::clone(above)),
     };
-    launch(birth, order, history, clamps, Stay::UntilDone)
+    Ok(launch(birth, order, history, clamps, Stay::UntilDone))
 }
 
 fn check(above: &Seat, order: &Order) -> Result<(), Refusal> {
@@ -233,14 +246,29 @@ pub(crate) struct Birth {
     pub(crate) call: Option<CallId>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) instructions: Arc<str>,
+    pub(crate) answer: Option<Answer>,
     pub(crate) tools: Arc<ToolSet>,
     pub(crate) grant: Grant,
     pub(crate) purse: Arc<Purse>,
     pub(crate) clock: Clock,
     pub(crate) cancel: CancellationToken,
     pub(crate) workdir: Arc<Path>,
+    pub(crate) bench: Option<Box<dyn Bench>>,
     pub(crate) places: Places,
     pub(crate) parent: Option<Arc<Seat>>,
+}
+
+/// Returns what the answer to an order has to be, if it has to be anything, and checks that
+/// the model can be held to it all.
+pub(crate) fn owed(
+    order: &Order,
+    purse: &Purse,
+    model: &dyn Model,
+) -> Result<Option<Answer>, Refusal> {
+    if purse.left(Measure::Money).is_some() && model.info().price.is_none() {
+        return Err(Refusal::NoPrice(model.info().name.to_string()));
+    }
+    order.schema.as_ref().map(Answer::owed).transpose()
 }
 
 /// Puts an agent to work in a task of its own: the root and every other.
@@ -250,13 +278,10 @@ pub(crate) fn launch(
     mut history: History,
     clamped: Vec<Clamp>,
     stay: Stay,
-) -> Result<Started, Refusal> {
-    let Birth { shared, path, call, model, instructions, tools, grant, purse, .. } = birth;
-    let Birth { clock, cancel, workdir, places, parent, .. } = birth;
-    if purse.left(Measure::Money).is_some() && model.info().price.is_none() {
-        return Err(Refusal::NoPrice(model.info().name.to_string()));
-    }
-    let answer = order.schema.as_ref().map(Answer::owed).transpose()?;
+) -> Started {
+    let Birth { shared, path, call, model, instructions, answer, tools, .. } = birth;
+    let Birth { grant, purse, .. } = birth;
+    let Birth { clock, cancel, workdir, bench, places, parent, .. } = birth;
     let system = match &answer {
         Some(answer) => answer.ask(&instructions),
         None => Arc::clone(&instructions),
@@ -283,6 +308,8 @@ pub(crate) fn launch(
         custody,
         workdir,
         family,
+        bench: Mutex::new(bench),
+        failed_hooks: FailedHooks::default(),
     };
     let origin = if parent.is_some() { Origin::Parent } else { Origin::Person };
     let task = Arc::new(Message::user(origin, &order.task));
@@ -297,7 +324,7 @@ pub(crate) fn launch(
     };
     let agent = Agent::new(Arc::new(seat), history, stay);
     tokio::spawn(live(agent, begun, Life { clamped, places, parent }));
-    Ok(started)
+    started
 }
 
 impl Seat {
@@ -348,13 +375,15 @@ async fn live(mut agent: Agent, begun: Written, life: Life) {
 }
 
 /// Sees everything ended that the agent started, then records that it is gone.
-async fn wind_up(seat: &Seat, outcome: Outcome, receipt: Receipt) -> Report {
-    let Seat { entry, shared, custody, .. } = seat;
+async fn wind_up(seat: &Arc<Seat>, outcome: Outcome, receipt: Receipt) -> Report {
+    let Seat { entry, shared, custody, .. } = &**seat;
     entry.mailbox.close();
     entry.cancel.cancel();
-    let uncontained = custody.empty(shared.settings.containment).await;
+    let mut uncontained = custody.empty(shared.settings.containment).await;
+    seat.hook_end(&outcome).await;
+    uncontained.extend(custody.empty(shared.settings.containment).await);
     let spending = entry.purse.spending();
-    let receipt = Arc::new(Receipt {
+    let mut receipt = Receipt {
         calls: spending.calls,
         usage: spending.own,
         tokens: spending.tokens,
@@ -362,9 +391,11 @@ async fn wind_up(seat: &Seat, outcome: Outcome, receipt: Receipt) -> Report {
         millis: entry.millis(),
         unfinished: custody.unfinished(),
         uncontained,
+        failed_hooks: seat.failed_hooks.take(),
         ..receipt
-    });
-    let outcome = Arc::new(outcome);
+    };
+    seat.hand_over(&outcome, &mut receipt).await;
+    let (outcome, receipt) = (Arc::new(outcome), Arc::new(receipt));
     let (kept, facts) = (Arc::clone(&outcome), Arc::clone(&receipt));
     // Whoever waits learns the outcome even if the journal cannot keep it.
     let recorded = seat.record(vec![EventKind::Finished { outcome: kept, receipt: facts }]).await;

@@ -13,7 +13,10 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use crate::seat::Seat;
+use crate::{ChildQuestions, seat::Seat};
+
+/// Why an agent that may not ask is denied what would be asked.
+const SILENCED: &str = "agents below the root may not ask for permission here";
 
 /// Where questions wait. Several may be open at once, from any depth.
 pub(crate) struct Desk {
@@ -114,6 +117,10 @@ impl Seat {
         let mut asked = Asked { seat: self, question, is_open: false };
         let event = EventKind::Asked { question, call_id: call.clone(), ask: Arc::clone(&ask) };
         let answered = |answer: &Answer| EventKind::Answered { question, answer: answer.clone() };
+        if let Some(no) = self.silenced(&ask) {
+            self.record(vec![event, answered(&no)]).await?;
+            return Ok(no);
+        }
         if !desk.is_attended() {
             self.shared.unanswered.store(true, Relaxed);
             self.record(vec![event, answered(&Answer::Unattended)]).await?;
@@ -134,6 +141,15 @@ impl Seat {
         let answer = self.stand(answer, &ask);
         self.record(vec![answered(&answer)]).await?;
         Ok(answer)
+    }
+
+    /// Answers what an agent below the root would ask, if that is not to be asked.
+    fn silenced(&self, ask: &Ask) -> Option<Answer> {
+        let is_silent = self.shared.settings.child_questions == ChildQuestions::Deny;
+        (is_silent && self.path().depth() > 0).then(|| match ask {
+            Ask::Permission { .. } => Answer::Deny { reason: Some(SILENCED.to_owned()) },
+            Ask::Question { .. } => Answer::Unattended,
+        })
     }
 
     /// Takes note of a yes that stands, and returns it as it stands.

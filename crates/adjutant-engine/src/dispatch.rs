@@ -14,7 +14,7 @@ use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
 use tokio::{task::unconstrained, time::timeout};
 
-use crate::{host::CallHost, repair::repair, seat::Seat};
+use crate::{hooks::Hooked, host::CallHost, repair::repair, seat::Seat};
 
 /// The longest result a model is given.
 const LONGEST_RESULT: usize = 256 * 1024;
@@ -43,6 +43,8 @@ struct Job {
 struct Question {
     call: ToolCall,
     judgement: Judgement,
+    /// What of it is asked about.
+    asked: Vec<Touch>,
     rules: Vec<Pattern>,
 }
 
@@ -135,12 +137,12 @@ fn judge(seat: &Seat, call: &ToolCall, stop: StopReason) -> Result<Next, String>
         Verdict::Ask => seat.open(spec, &touches),
         Verdict::Deny => return Err(format!("not allowed: {judgement}")),
     };
-    let rules = seat.standing_rules(&call.name, &asked);
+    let rules = standing_rules(&call.name, &seat.grant.originals(&asked));
     let job = Job { tool: Arc::clone(tool), arguments, touches, intent };
     if asked.is_empty() {
         return Ok(Next::Run(job));
     }
-    Ok(Next::Ask(job, Box::new(Question { call: call.clone(), judgement, rules })))
+    Ok(Next::Ask(job, Box::new(Question { call: call.clone(), judgement, asked, rules })))
 }
 
 impl Seat {
@@ -148,17 +150,17 @@ impl Seat {
     fn open(&self, spec: &ToolSpec, touches: &[Touch]) -> Vec<Touch> {
         let plain = [Touch { effect: spec.effect, target: Target::Nothing }];
         let touches = if touches.is_empty() { &plain } else { touches };
-        let (standing, scope) = (&self.shared.standing, self.grant.scope());
-        let asked = self.grant.asked(spec, touches);
-        asked.filter(|touch| !standing.covers(&spec.name, touch, scope)).cloned().collect()
+        let (standing, grant) = (&self.shared.standing, &self.grant);
+        let asked = grant.asked(spec, touches);
+        asked.filter(|touch| !standing.covers(grant, spec, touch)).cloned().collect()
     }
+}
 
-    /// Returns the rules that would allow what is asked about and nothing else; none, if one
-    /// of them cannot be written.
-    fn standing_rules(&self, tool: &str, asked: &[Touch]) -> Vec<Pattern> {
-        let rules = asked.iter().map(|t| Pattern::exactly(tool, &t.target, self.grant.scope()));
-        rules.collect::<Option<_>>().unwrap_or_default()
-    }
+/// Returns the rules that would allow what is asked about and nothing else; none, if one of
+/// them cannot be written.
+fn standing_rules(tool: &str, asked: &[Touch]) -> Vec<Pattern> {
+    let rules = asked.iter().map(|touch| Pattern::exactly(tool, &touch.target));
+    rules.collect::<Option<_>>().unwrap_or_default()
 }
 
 async fn follow(
@@ -194,11 +196,17 @@ async fn permission(
     job: Job,
     question: Question,
 ) -> Result<Result<Job, String>, JournalError> {
-    let Question { call, judgement, rules } = question;
-    let id = call.id.clone();
+    let Question { call, judgement, asked, rules } = question;
+    let (id, spec) = (call.id.clone(), job.tool.spec());
     let (effect, because) = (judgement.effect, judgement.to_string());
     let ask = Ask::Permission { call, effect, because, rules };
-    let why = match seat.ask(&id, ask).await? {
+    // Another answer may be an answer to this as well; the question is withdrawn then.
+    let answer = tokio::select! {
+        biased;
+        answer = seat.ask(&id, ask) => answer?,
+        () = seat.shared.standing.until(&seat.grant, &spec, &asked) => Answer::Allow,
+    };
+    let why = match answer {
         Answer::Allow | Answer::AllowFromNowOn { .. } => {
             seat.record(vec![job.intent.clone()]).await?;
             return Ok(Ok(job));
@@ -218,13 +226,16 @@ async fn permission(
 async fn run(host: &CallHost, job: Job) -> Result<String, ToolError> {
     let seat = &host.seat;
     let Job { tool, arguments, .. } = job;
+    let hooked = Hooked::new(host, &tool.spec().name, &arguments);
     let call = async {
         host.take_slot().await;
-        // It may have waited for its place until after the end of the work.
+        let may_run = host.hook_before(hooked.as_ref()).await;
+        // It may have waited until after the end of the work.
         if seat.work.is_cancelled() {
             return Err(ToolError("not run: stopped before it began".to_owned()));
         }
-        tool.call(arguments, host).await
+        may_run?;
+        Ok(tool.call(arguments, host).await)
     };
     let mut call = std::pin::pin!(AssertUnwindSafe(call).catch_unwind());
     let end = tokio::select! {
@@ -234,11 +245,13 @@ async fn run(host: &CallHost, job: Job) -> Result<String, ToolError> {
             timeout(seat.shared.settings.cancel_grace, call).await.ok()
         }
     };
-    match end {
-        Some(Ok(end)) => end,
+    let end = match end {
+        Some(Ok(end)) => end?,
         Some(Err(panic)) => Err(ToolError(broken(&*panic))),
         None => Err(ToolError("stopped before it had ended; what it did is not known".to_owned())),
-    }
+    };
+    host.hook_after(hooked.as_ref(), &end).await;
+    end
 }
 
 fn broken(panic: &(dyn Any + Send)) -> String {

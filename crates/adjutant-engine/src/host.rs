@@ -98,16 +98,20 @@ impl Host for CallHost {
 
     fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async {
-            let Change { path, before, after } = change;
+            let Change { path: file, before, after } = change;
+            if self.seat.is_draft(&file) {
+                return Ok(());
+            }
             let before = match before {
                 None => None,
                 Some((state, content)) => {
+                    check_size(&file, content.len())?;
                     self.seat.shared.vault.keep(content).await.map_err(|error| unkept(&error))?;
                     Some(state)
                 }
             };
             let call_id = self.call.clone();
-            let changed = EventKind::Changed { call_id, path, before, after };
+            let changed = EventKind::Changed { call_id, file, before, after };
             self.seat.record(vec![changed]).await.map_err(|error| unkept(&error))
         })
     }
@@ -127,6 +131,16 @@ impl Host for CallHost {
     fn delegation(&self) -> Option<&dyn Delegation> {
         self.seat.grant.may_delegate().then_some(self)
     }
+}
+
+fn check_size(file: &str, bytes: usize) -> Result<(), ToolError> {
+    if bytes <= Change::LARGEST {
+        return Ok(());
+    }
+    Err(ToolError(format!(
+        "not changed: `{file}` has {bytes} bytes and is too large to be undone; the most is {}",
+        Change::LARGEST
+    )))
 }
 
 fn unkept(error: &JournalError) -> ToolError {

@@ -12,8 +12,12 @@ mod custody;
 mod delegate;
 mod desk;
 mod dispatch;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod gauge;
+mod ground;
 mod habit;
+mod hooks;
 mod host;
 mod mailbox;
 mod notice;
@@ -34,4 +38,4 @@ mod turn;
 pub use reader::{Events, Seen};
 pub use schema::Schema;
 pub use session::{Attendance, NotSent, Parts, Root, Session, Stay};
-pub use settings::{Retry, Settings, Unattended};
+pub use settings::{ChildQuestions, Retry, Settings, Unattended};

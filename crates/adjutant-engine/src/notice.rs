@@ -66,6 +66,9 @@ fn end(report: &Report) -> String {
     if !receipt.uncontained.is_empty() {
         text.push_str(&format!("\nstill running: {}", receipt.uncontained.join("; ")));
     }
+    if let Some(handover) = &receipt.handover {
+        text.push_str(&format!("\nwhat it changed: {handover}"));
+    }
     let shown = outcome.text.floor_char_boundary(LONGEST_RESULT);
     text.push('\n');
     text.push_str(&outcome.text[..shown]);

@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value};
 
+/// How many choices of a schema are looked at for one value.
+const MOST: usize = 64;
+
 /// Makes the arguments of a call an object, as far as that can be done without
 /// guessing.
 pub(crate) fn repair(arguments: &Value, schema: &Value) -> Result<Value, String> {
@@ -12,6 +15,7 @@ pub(crate) fn repair(arguments: &Value, schema: &Value) -> Result<Value, String>
         Value::Object(fields) => fields.clone(),
         Value::Null => Map::new(),
         Value::String(text) => parse(text)?,
+        Value::Array(_) => return Err("the arguments must be a JSON object, not a list".into()),
         other => return Err(format!("the arguments must be a JSON object, not `{other}`")),
     };
     for (name, value) in &mut fields {
@@ -63,17 +67,28 @@ fn reread(value: &Value, property: &Value, schema: &Value) -> Option<Value> {
     kinds.iter().any(|kind| accepts(property, schema, kind)).then_some(read)
 }
 
-/// Reports whether a schema takes values of a kind.
+/// Reports whether a schema takes values of a kind. A schema may be a stranger's, and lead in
+/// circles: not all of it is looked at then.
 fn accepts(property: &Value, schema: &Value, kind: &str) -> bool {
-    let property = resolve(property, schema);
-    let variants = ["anyOf", "oneOf"].into_iter().filter_map(|key| property[key].as_array());
-    let mut variants = variants.flatten();
-    match &property["type"] {
-        Value::String(name) => name == kind,
-        Value::Array(names) => names.iter().any(|name| name == kind),
-        _ if kind == "string" && property.get("enum").is_some() => true,
-        _ => variants.any(|variant| accepts(variant, schema, kind)),
+    let mut open = vec![property];
+    for _ in 0..MOST {
+        let Some(property) = open.pop() else { return false };
+        let property = resolve(property, schema);
+        let does_accept = match &property["type"] {
+            Value::String(name) => name == kind,
+            Value::Array(names) => names.iter().any(|name| name == kind),
+            _ if kind == "string" && property.get("enum").is_some() => true,
+            _ => {
+                let choices = ["anyOf", "oneOf"].map(|key| property[key].as_array());
+                open.extend(choices.into_iter().flatten().flatten());
+                false
+            }
+        };
+        if does_accept {
+            return true;
+        }
     }
+    false
 }
 
 fn resolve<'a>(property: &'a Value, schema: &'a Value) -> &'a Value {
@@ -144,6 +159,23 @@ mod tests {
         ] {
             assert_eq!(repair(&written, &schema()), Ok(written));
         }
+    }
+
+    #[test]
+    fn a_schema_that_leads_in_circles_ends() {
+        let round = json!({ "anyOf": vec![json!({ "$ref": "#/$defs/Round" }); 100] });
+        let schema = json!({ "properties": { "a": round }, "$defs": { "Round": round } });
+        let written = json!({ "a": "5" });
+        assert_eq!(repair(&written, &schema), Ok(written));
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_not_read() {
+        let deep = "[".repeat(200_000);
+        assert!(repair(&json!(deep), &schema()).is_err());
+        assert!(repair(&json!(format!("{{\"tools\": {deep}")), &schema()).is_err());
+        let written = json!({ "tools": format!("{deep}{}", "]".repeat(200_000)) });
+        assert_eq!(repair(&written, &schema()), Ok(written));
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::{
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, CallId, Event, EventKind, Grant, JournalError, Millis, Model,
+    AgentId, AgentPath, Bench, CallId, Event, EventKind, Grant, JournalError, Millis, Model,
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     answer::Answer,
     custody::Custody,
+    hooks::FailedHooks,
     roster::Entry,
     session::{Shared, places},
     toolset::ToolSet,
@@ -48,17 +49,22 @@ pub(crate) struct Seat {
     pub(crate) custody: Custody,
     pub(crate) workdir: Arc<Path>,
     pub(crate) family: Family,
+    /// Where it works alone, if it does.
+    pub(crate) bench: Mutex<Option<Box<dyn Bench>>>,
+    pub(crate) failed_hooks: FailedHooks,
 }
 
 /// How many children an agent has had, and has now.
 pub(crate) struct Family {
     born: AtomicU32,
     pub(crate) places: Arc<Semaphore>,
+    /// One is born at a time, in the order in which they were called for.
+    pub(crate) door: Semaphore,
 }
 
 impl Family {
     pub(crate) fn of(places: usize) -> Self {
-        Self { born: AtomicU32::new(0), places: self::places(places) }
+        Self { born: AtomicU32::new(0), places: self::places(places), door: Semaphore::new(1) }
     }
 
     pub(crate) fn next(&self) -> u32 {

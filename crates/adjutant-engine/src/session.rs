@@ -10,9 +10,9 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Allowance, Bus, Command, Detail, Errand, EventKind, Grant, History,
+    Address, AgentPath, Allowance, Bus, Command, Detail, Errand, EventKind, Grant, History, Hooks,
     Journal, JournalError, Models, Order, Purse, Refusal, Report, Rulebook, Seq, SessionId, Tool,
-    Vault, When,
+    Vault, When, Workshop,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::Value;
@@ -43,6 +43,10 @@ pub struct Parts {
     pub vault: Arc<dyn Vault>,
     /// What remembers a person's rules for good.
     pub rulebook: Arc<dyn Rulebook>,
+    /// What a person wants done on certain occasions.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// What opens places where agents work alone.
+    pub workshop: Option<Arc<dyn Workshop>>,
     /// What moves. The journal publishes on the same one.
     pub bus: Arc<dyn Bus>,
     /// Limits and habits.
@@ -92,6 +96,8 @@ pub(crate) struct Shared {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) vault: Arc<dyn Vault>,
     pub(crate) standing: Standing,
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    pub(crate) workshop: Option<Arc<dyn Workshop>>,
     pub(crate) bus: Arc<dyn Bus>,
     pub(crate) settings: Settings,
     pub(crate) desk: Desk,
@@ -152,7 +158,8 @@ impl Session {
     /// Opens a new session, of which the journal knows nothing. Nothing runs yet, so
     /// nothing is missed by watching.
     pub fn open(id: SessionId, parts: Parts) -> Self {
-        let Parts { models, tools, journal, vault, rulebook, bus, settings } = parts;
+        let Parts { models, tools, journal, vault, rulebook, hooks, workshop, .. } = parts;
+        let Parts { bus, settings, .. } = parts;
         Self(Arc::new(Shared {
             id,
             models,
@@ -160,6 +167,8 @@ impl Session {
             journal,
             vault,
             standing: Standing::new(rulebook),
+            hooks,
+            workshop,
             bus,
             desk: Desk::default(),
             roster: Roster::default(),
@@ -188,24 +197,28 @@ impl Session {
         }
         let model = self.0.models.find(&model);
         let model = model.map_err(|error| Refusal::NoModel(error.to_string()))?;
+        let order = Order { name: "root".to_owned(), task, schema, ..Order::default() };
+        let purse = Purse::open(AgentPath::root(), allowance);
+        let answer = delegate::owed(&order, &purse, &*model)?;
         let birth = Birth {
             shared: Arc::clone(&self.0),
             path: AgentPath::root(),
             call: None,
             model,
             instructions: system,
+            answer,
             tools: Arc::new(ToolSet::of(&self.0.tools, &grant)),
             grant,
-            purse: Purse::open(AgentPath::root(), allowance),
+            purse,
             clock: Clock::start(allowance.time()),
             cancel: CancellationToken::new(),
             workdir: workdir.into(),
+            bench: None,
             places: Places::default(),
             parent: None,
         };
-        let order = Order { name: "root".to_owned(), task, schema, ..Order::default() };
         let listening = self.0.bus.listen(self.address(AgentPath::root()));
-        delegate::launch(birth, order, History::default(), Vec::new(), stay)?;
+        delegate::launch(birth, order, History::default(), Vec::new(), stay);
         let root = self.0.roster.find(&AgentPath::root());
         if let Some(root) = root {
             tokio::spawn(route(Arc::clone(&self.0), root, listening));

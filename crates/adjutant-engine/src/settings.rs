@@ -25,6 +25,8 @@ pub struct Settings {
     pub allowed_models: AllowedModels,
     /// What becomes of an agent that asks when nobody is there.
     pub unattended: Unattended,
+    /// What becomes of what an agent below the root would ask.
+    pub child_questions: ChildQuestions,
     /// How long open questions wait for another front end when the last one went.
     pub question_grace: Duration,
     /// How long a tool call may take to end once it was told to.
@@ -54,6 +56,15 @@ pub enum Unattended {
     Fail,
 }
 
+/// What becomes of what an agent below the root would ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildQuestions {
+    /// A person is asked, as for the root.
+    Raise,
+    /// The answer is no, at once.
+    Deny,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -66,6 +77,7 @@ impl Default for Settings {
             schema_repairs: 2,
             allowed_models: AllowedModels::default(),
             unattended: Unattended::GoOn,
+            child_questions: ChildQuestions::Raise,
             question_grace: Duration::from_secs(5),
             cancel_grace: Duration::from_secs(1),
             containment: Duration::from_secs(10),

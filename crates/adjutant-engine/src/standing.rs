@@ -1,35 +1,39 @@
 //! What people said yes to for longer than one call.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::Arc;
 
-use adjutant_core::{Pattern, Rulebook, Span, Touch};
+use adjutant_core::{Grant, Pattern, Rulebook, Span, ToolSpec, Touch};
+use tokio::sync::watch;
 
 /// The standing answers of a tree. Looked at only where a person would be asked, so they lift
 /// nothing that is denied.
 pub(crate) struct Standing {
-    rules: Mutex<Vec<Pattern>>,
+    rules: watch::Sender<Vec<Pattern>>,
     rulebook: Arc<dyn Rulebook>,
 }
 
 impl Standing {
     pub(crate) fn new(rulebook: Arc<dyn Rulebook>) -> Self {
-        Self { rules: Mutex::default(), rulebook }
+        Self { rules: watch::Sender::new(Vec::new()), rulebook }
     }
 
     /// Adds rules, and returns for how long they really stand.
     pub(crate) fn add(&self, rules: &[Pattern], span: Span) -> Span {
         let is_kept = span == Span::Always && self.rulebook.add(rules).is_ok();
-        let mut standing = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        standing.extend(rules.iter().cloned());
+        self.rules.send_modify(|standing| standing.extend(rules.iter().cloned()));
         if is_kept { Span::Always } else { Span::Session }
     }
 
     /// Reports whether a tool may touch something without asking again.
-    pub(crate) fn covers(&self, tool: &str, touch: &Touch, scope: &[PathBuf]) -> bool {
-        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        rules.iter().any(|rule| rule.covers(tool, &touch.target, scope))
+    pub(crate) fn covers(&self, grant: &Grant, tool: &ToolSpec, touch: &Touch) -> bool {
+        grant.lifts(&self.rules.borrow(), tool, touch)
+    }
+
+    /// Returns when a tool may touch all of it without asking.
+    pub(crate) async fn until(&self, grant: &Grant, tool: &ToolSpec, touches: &[Touch]) {
+        let mut rules = self.rules.subscribe();
+        let is_lifted = |rules: &Vec<_>| touches.iter().all(|it| grant.lifts(rules, tool, it));
+        // The sender is our own, so the wait cannot fail.
+        let _ = rules.wait_for(is_lifted).await;
     }
 }

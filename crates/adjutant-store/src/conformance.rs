@@ -1,14 +1,15 @@
-//! What every journal and every bus must do. A check that fails panics.
+//! What every journal, every vault and every bus must do. A check that fails panics.
 
 #![allow(clippy::unwrap_used, reason = "a check fails by panicking")]
 
 mod bus;
 mod journal;
 mod sample;
+mod vault;
 
 use std::sync::Arc;
 
-use adjutant_core::{Bus, Journal};
+use adjutant_core::{Bus, Journal, Vault};
 
 use crate::LocalBus;
 
@@ -26,6 +27,14 @@ pub async fn journal(make: impl Fn(Arc<dyn Bus>) -> Arc<dyn Journal>) {
     journal::what_is_acknowledged_was_shown(&*make(Arc::clone(&bus)), &*bus).await;
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
     journal::every_kind_comes_back_as_it_went(&*make(Arc::clone(&bus)), &*bus).await;
+}
+
+/// Checks a vault. `make` makes an empty one each time.
+pub async fn vault(make: impl Fn() -> Arc<dyn Vault>) {
+    vault::what_is_kept_comes_back_as_it_went(&*make()).await;
+    vault::what_is_not_kept_is_not_there(&*make()).await;
+    vault::what_is_kept_at_once_is_all_there(&*make()).await;
+    vault::a_dropped_content_is_kept(&*make()).await;
 }
 
 /// Checks a bus. `make` makes a new one each time.

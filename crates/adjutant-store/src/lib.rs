@@ -1,10 +1,11 @@
-//! What remembers and what moves: journals and buses.
+//! What remembers and what moves: journals, vaults and buses.
 //!
 //! A journal numbers events, commits them, publishes them on its bus and only then
 //! acknowledges, so whatever anyone has seen is there after a crash.
 //!
 //! * Journals: [`SqliteJournal`] in a file, [`MemoryJournal`] for as long as the
 //!   process lives.
+//! * Vaults: [`SqliteJournal`] in the same file, [`MemoryVault`].
 //! * Buses: [`LocalBus`] inside one process.
 //! * `conformance`: what every other implementation must pass too (feature
 //!   `conformance`).

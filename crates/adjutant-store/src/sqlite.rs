@@ -1,7 +1,8 @@
-//! A journal in a file.
+//! A journal and a vault in a file.
 //!
 //! ```text
 //! append ─▶ encode ─▶ queue ─▶ writer: number ─▶ commit ─▶ publish ─▶ acknowledge
+//! keep   ─▶ name ───▶ queue ─▶ writer ─────────▶ commit ────────────▶ acknowledge
 //! read   ───────────▶ queue ─▶ reader: select ─▶ decode ─▶ answer
 //! ```
 //!
@@ -9,6 +10,7 @@
 //! things up. What needs no waiting is written by whoever wants it written ([`Scribe`]).
 
 mod database;
+mod entry;
 mod queue;
 mod reader;
 mod scribe;
@@ -19,16 +21,19 @@ use std::{
     sync::{Arc, LazyLock, mpsc::Receiver},
 };
 
-use adjutant_core::{Bus, Event, Journal, JournalError, Seq, SessionEntry, SessionId};
+use adjutant_core::{
+    Bus, Digest, Event, Journal, JournalError, Seq, SessionEntry, SessionId, Vault,
+};
 use futures_util::future::{self, BoxFuture, FutureExt};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::{batch, worker::Worker};
 use database::Database;
+use entry::{Batch, Content, Entry};
 use reader::Question;
 use scribe::Scribe;
-use writer::{Batch, Open};
+use writer::Open;
 
 /// What an acknowledged event outlives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub enum Durability {
     Power,
 }
 
-/// A journal in an SQLite file.
+/// A journal in an SQLite file, and a vault in the same one.
 pub struct SqliteJournal {
     path: Arc<PathBuf>,
     scribe: Arc<Scribe>,
@@ -70,6 +75,16 @@ impl SqliteJournal {
         move || JournalError(format!("the thread that keeps `{}` is gone", path.display()))
     }
 
+    fn write<T: Send + 'static>(
+        &self,
+        entry: Entry,
+        written: oneshot::Receiver<Result<T, JournalError>>,
+    ) -> BoxFuture<'static, Result<T, JournalError>> {
+        self.scribe.take(entry);
+        let (written, gone) = (Scribe::see_to(&self.scribe, written), self.gone());
+        written.map(move |written| written.unwrap_or_else(|| Err(gone()))).boxed()
+    }
+
     fn ask<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -90,11 +105,9 @@ impl Journal for SqliteJournal {
     ) -> BoxFuture<'static, Result<Seq, JournalError>> {
         let (reply, written) = oneshot::channel();
         match batch::check(&batch).and_then(|()| Batch::encode(session, batch, reply)) {
-            Ok(batch) => self.scribe.take(batch),
-            Err(error) => return future::ready(Err(error)).boxed(),
+            Ok(batch) => self.write(Entry::Batch(batch), written),
+            Err(error) => future::ready(Err(error)).boxed(),
         }
-        let (written, gone) = (Scribe::see_to(&self.scribe, written), self.gone());
-        written.map(move |written| written.unwrap_or_else(|| Err(gone()))).boxed()
     }
 
     fn read(
@@ -111,21 +124,37 @@ impl Journal for SqliteJournal {
     }
 }
 
+impl Vault for SqliteJournal {
+    fn keep(&self, bytes: Arc<[u8]>) -> BoxFuture<'static, Result<Digest, JournalError>> {
+        let (reply, written) = oneshot::channel();
+        self.write(Entry::Content(Content { digest: Digest::of(&bytes), bytes, reply }), written)
+    }
+
+    fn fetch(
+        &self,
+        digest: &Digest,
+    ) -> BoxFuture<'static, Result<Option<Arc<[u8]>>, JournalError>> {
+        let digest = digest.clone();
+        self.ask(move |connection| reader::content(connection, &digest))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::conformance;
+    use crate::{LocalBus, conformance};
 
     #[tokio::test]
     async fn conforms() {
         let (directory, files) = (tempfile::tempdir().unwrap(), Cell::new(0));
-        conformance::journal(|bus| {
+        let make = |bus| {
             files.set(files.get() + 1);
             let path = directory.path().join(format!("{}.db", files.get()));
-            Arc::new(SqliteJournal::new(path, Durability::Process, bus))
-        })
-        .await;
+            SqliteJournal::new(path, Durability::Process, bus)
+        };
+        conformance::journal(|bus| Arc::new(make(bus))).await;
+        conformance::vault(|| Arc::new(make(Arc::new(LocalBus::default())))).await;
     }
 }

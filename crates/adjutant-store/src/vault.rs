@@ -28,3 +28,14 @@ impl Vault for MemoryVault {
         future::ready(Ok(contents.get(digest).cloned())).boxed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance;
+
+    #[tokio::test]
+    async fn conforms() {
+        conformance::vault(|| Arc::new(MemoryVault::default())).await;
+    }
+}

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use adjutant_core::{AgentPath, Answer, Ask, QuestionId, Tree, tree::Question};
+use adjutant_core::{AgentPath, Answer, Ask, Pattern, QuestionId, Tree, tree::Question};
 use adjutant_engine::{Attendance, Session};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -134,12 +134,22 @@ fn question_text(question: &Question) -> String {
             }
             text
         }
-        Ask::Permission { call, effect, because, .. } => {
+        Ask::Permission { call, effect, because, rules } => {
             let (name, because) = (visible(&call.name), one_line(because));
-            let arguments = arguments(&call.arguments);
-            format!("{path} wants to call {name} ({effect})\n{arguments}  {because}\n")
+            let (arguments, standing) = (arguments(&call.arguments), standing(&name, rules));
+            format!("{path} wants to call {name} ({effect})\n{arguments}  {because}\n{standing}")
         }
     }
+}
+
+/// Tells what a yes would allow that stands for longer than the call.
+fn standing(tool: &str, rules: &[Pattern]) -> String {
+    if rules.is_empty() {
+        return String::new();
+    }
+    let rules: Vec<_> = rules.iter().map(|rule| visible(&rule.to_string())).collect();
+    let rules = indented(&rules.join(", "));
+    format!("  s and a allow {rules} from now on; or say what: s {tool}(PATTERN)\n")
 }
 
 /// Shows arguments with nothing of them hidden: they are what a person agrees to.
@@ -165,6 +175,8 @@ fn indented(text: &str) -> String {
 fn prompt(ask: &Ask) -> &'static str {
     match ask {
         Ask::Question { .. } => "> ",
-        Ask::Permission { .. } => "allow? [y/n, or n and why not] ",
+        Ask::Permission { .. } => {
+            "allow? [y = once, s = this session, a = always, n = no, or n and why not] "
+        }
     }
 }

@@ -275,7 +275,7 @@ mod tests {
           command: make \u{1b}[8minstall
           timeout: 5
           of a rule
-        allow? [y/n, or n and why not]
+        allow? [y = once, s = this session, a = always, n = no, or n and why not]
         ");
     }
 

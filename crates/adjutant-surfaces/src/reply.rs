@@ -1,6 +1,6 @@
 //! Reading what a person typed.
 
-use adjutant_core::{Answer, Ask};
+use adjutant_core::{Answer, Ask, Pattern, Span, ToolCall};
 
 /// Reads an answer, or returns what to say before asking again.
 pub(crate) fn read(ask: &Ask, line: &str) -> Result<Answer, String> {
@@ -10,7 +10,7 @@ pub(crate) fn read(ask: &Ask, line: &str) -> Result<Answer, String> {
     }
     match ask {
         Ask::Question { choices, .. } => words(choices, line),
-        Ask::Permission { .. } => verdict(line),
+        Ask::Permission { call, rules, .. } => verdict(call, rules, line),
     }
 }
 
@@ -25,15 +25,35 @@ fn words(choices: &[String], line: &str) -> Result<Answer, String> {
     }
 }
 
-fn verdict(line: &str) -> Result<Answer, String> {
+fn verdict(call: &ToolCall, rules: &[Pattern], line: &str) -> Result<Answer, String> {
     let end = line.find(|c: char| !c.is_alphanumeric()).unwrap_or(line.len());
     let (word, rest) = line.split_at(end);
     let rest = rest.trim_start_matches([' ', ',', ':']);
     match word.to_lowercase().as_str() {
         "y" | "yes" if rest.is_empty() => Ok(Answer::Allow),
         "n" | "no" => Ok(Answer::Deny { reason: (!rest.is_empty()).then(|| rest.to_owned()) }),
-        _ => Err("answer y or n\n".to_owned()),
+        "s" | "session" => standing(call, rules, rest, Span::Session),
+        "a" | "always" => standing(call, rules, rest, Span::Always),
+        _ => Err("answer y, s, a or n\n".to_owned()),
     }
+}
+
+/// Reads a yes that stands, for what the question names or for a rule of the person's own.
+fn standing(call: &ToolCall, rules: &[Pattern], rule: &str, span: Span) -> Result<Answer, String> {
+    let rules = match rule {
+        "" if rules.is_empty() => {
+            return Err("nobody can tell what that would allow: answer y or n\n".to_owned());
+        }
+        "" => Vec::new(),
+        rule => {
+            let rule: Pattern = rule.parse().map_err(|error| format!("{error}\n"))?;
+            if !rule.is_about(&call.name) {
+                return Err(format!("`{rule}` is not about {}\n", call.name));
+            }
+            vec![rule]
+        }
+    };
+    Ok(Answer::AllowFromNowOn { rules, span })
 }
 
 #[cfg(test)]
@@ -87,6 +107,34 @@ mod tests {
         for line in ["yes but not now", "maybe", "yolo", "1", "nothing", "ok"] {
             assert!(read(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_yes_may_stand_for_longer_than_the_call() {
+        let call = ToolCall {
+            id: "c".into(),
+            name: "run_command".into(),
+            arguments: serde_json::Value::Null,
+            native: None,
+        };
+        let rule = |text: &str| -> Pattern { text.parse().unwrap() };
+        let ask = |rules| Ask::Permission {
+            call: call.clone(),
+            effect: adjutant_core::Effect::Execute,
+            because: String::new(),
+            rules,
+        };
+        let named = ask(vec![rule("run_command(make)")]);
+        let standing = |rules, span| Ok(Answer::AllowFromNowOn { rules, span });
+        assert_eq!(read(&named, "s"), standing(Vec::new(), Span::Session));
+        assert_eq!(read(&named, "Always"), standing(Vec::new(), Span::Always));
+        let own = vec![rule("run_command(make *)")];
+        assert_eq!(read(&named, "a run_command(make *)"), standing(own.clone(), Span::Always));
+        assert!(read(&named, "a make *").unwrap_err().contains("is not a rule"));
+        assert!(read(&named, "s write_file").unwrap_err().contains("not about run_command"));
+        // What cannot be told cannot be allowed for good, unless the person says what.
+        assert!(read(&ask(Vec::new()), "s").unwrap_err().contains("y or n"));
+        assert_eq!(read(&ask(Vec::new()), "s run_command(make *)"), standing(own, Span::Session));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Ask, Cause, Clamp, Detail, Ending, Node, Receipt, SessionId, Tree, Usage,
+    AgentId, AgentPath, Ask, Cause, Clamp, Detail, Ending, Handover, Node, Receipt, SessionId,
+    Tree, Usage,
 };
 use adjutant_engine::Seen;
 use serde::Serialize;
@@ -87,6 +88,10 @@ pub struct RunResult<'a> {
     pub clamped: Vec<Clamped<'a>>,
     /// What agents started and could not be seen to end.
     pub uncontained: Vec<Uncontained<'a>>,
+    /// Hooks that failed and had no say.
+    pub failed_hooks: Vec<FailedHook<'a>>,
+    /// What became of the changes of agents that had a worktree of their own.
+    pub handovers: Vec<Handed<'a>>,
 }
 
 /// One agent of a run.
@@ -153,6 +158,25 @@ pub struct Uncontained<'a> {
     pub what: &'a str,
 }
 
+/// A hook that failed and had no say.
+#[derive(Debug, Serialize)]
+pub struct FailedHook<'a> {
+    /// Whose occasion it was.
+    pub agent: &'a AgentPath,
+    /// Which hook, and why it failed.
+    pub why: &'a str,
+}
+
+/// What became of the changes of an agent that had a worktree of its own.
+#[derive(Debug, Serialize)]
+pub struct Handed<'a> {
+    /// Who made them.
+    pub agent: &'a AgentPath,
+    /// Which they are, and what became of them.
+    #[serde(flatten)]
+    pub handover: &'a Handover,
+}
+
 impl<'a> RunResult<'a> {
     /// Gathers the result of a session that ended.
     pub fn new(session: SessionId, ended: &'a Ended) -> Self {
@@ -183,6 +207,8 @@ impl<'a> RunResult<'a> {
             unanswered: unanswered.map(|it| Unanswered { agent: &it.path, ask: &it.ask }).collect(),
             clamped: receipts(nodes).flat_map(clamped).collect(),
             uncontained: receipts(nodes).flat_map(uncontained).collect(),
+            failed_hooks: receipts(nodes).flat_map(failed_hooks).collect(),
+            handovers: receipts(nodes).filter_map(handed).collect(),
         }
     }
 }
@@ -223,9 +249,17 @@ fn uncontained<'a>((agent, receipt): Facts<'a>) -> impl Iterator<Item = Uncontai
     receipt.uncontained.iter().map(move |what| Uncontained { agent, what })
 }
 
+fn failed_hooks<'a>((agent, receipt): Facts<'a>) -> impl Iterator<Item = FailedHook<'a>> {
+    receipt.failed_hooks.iter().map(move |why| FailedHook { agent, why })
+}
+
+fn handed<'a>((agent, receipt): Facts<'a>) -> Option<Handed<'a>> {
+    receipt.handover.as_ref().map(|handover| Handed { agent, handover })
+}
+
 #[cfg(test)]
 mod tests {
-    use adjutant_core::{Answer, Fact, Outcome};
+    use adjutant_core::{Answer, Fact, Handed as Became, Outcome};
     use serde_json::json;
     use uuid::Uuid;
 
@@ -234,6 +268,16 @@ mod tests {
         fixture::{Paper, Story, currency},
         follow::Follower,
     };
+
+    fn kept() -> Handover {
+        Handover {
+            patch: Some("/kept/a.patch".into()),
+            directory: "/project".into(),
+            files: vec!["c.txt".into()],
+            handed: Became::Kept { why: "it was stopped".into(), worktree: "/kept/a".into() },
+            left_out: Vec::new(),
+        }
+    }
 
     fn story() -> Story {
         let mut receipt = Receipt { turns: 3, millis: 9000, ..Receipt::default() };
@@ -244,6 +288,8 @@ mod tests {
         below.note(&Fact::Ran { command: "make".into(), code: Some(2) });
         let (what, asked, given) = ("mode".into(), "auto".into(), "ask".into());
         below.clamped.push(Clamp { what, asked, given });
+        below.failed_hooks.insert("`log`: no".into());
+        below.handover = Some(kept());
         Story::default()
             .start("root", "go")
             .spend("root", 1_000_000, 20)
@@ -256,8 +302,8 @@ mod tests {
             .finish("root", Outcome::completed("four"), receipt)
     }
 
-    #[test]
-    fn the_result_tells_of_the_whole_tree() {
+    /// Returns the one line that is written at the end.
+    fn told() -> serde_json::Value {
         let paper = Paper::default();
         let mut view = Json::new(Uuid::nil().into(), Box::new(paper.clone()));
         let mut follower = Follower::new(&mut view, None);
@@ -265,7 +311,11 @@ mod tests {
         assert_eq!(paper.text(), "");
         follower.end().unwrap();
         assert_eq!(paper.text().lines().count(), 1);
-        let result: serde_json::Value = serde_json::from_str(&paper.text()).unwrap();
+        serde_json::from_str(&paper.text()).unwrap()
+    }
+
+    #[test]
+    fn the_result_tells_of_the_whole_tree() {
         let expected = json!({
             "session": "00000000-0000-0000-0000-000000000000",
             "ending": "completed",
@@ -312,7 +362,17 @@ mod tests {
             }],
             "clamped": [{"agent": "root.a-1", "what": "mode", "asked": "auto", "given": "ask"}],
             "uncontained": [{"agent": "root.a-1", "what": "pid 7"}],
+            "failed_hooks": [{"agent": "root.a-1", "why": "`log`: no"}],
+            "handovers": [{
+                "agent": "root.a-1",
+                "patch": "/kept/a.patch",
+                "directory": "/project",
+                "files": ["c.txt"],
+                "handed": "kept",
+                "why": "it was stopped",
+                "worktree": "/kept/a",
+            }],
         });
-        assert_eq!(result, expected);
+        assert_eq!(told(), expected);
     }
 }

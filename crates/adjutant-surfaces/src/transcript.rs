@@ -80,6 +80,13 @@ fn finished(outcome: &Outcome, receipt: &Receipt) -> String {
     for left in &receipt.uncontained {
         told += &format!("; still there: {}", short(left));
     }
+    for failed in &receipt.failed_hooks {
+        told += &format!("; a hook failed: {}", short(failed));
+    }
+    if let Some(handover) = &receipt.handover {
+        // Where the changes are is all there is of them, so it is not cut.
+        told += &format!("; {}", one_line(&handover.to_string()));
+    }
     told
 }
 
@@ -97,7 +104,11 @@ mod tests {
     #[test]
     fn a_run_in_lines() {
         let reason = "busy\u{1b}[2J\nvery".to_owned();
-        let left = Receipt { uncontained: vec!["process 7".into()], ..Receipt::default() };
+        let left = Receipt {
+            uncontained: vec!["process 7".into()],
+            failed_hooks: ["`log`: no".into()].into(),
+            ..Receipt::default()
+        };
         let story = Story::default()
             .start("root", "audit\nthe repository")
             .then("root", said("I will look."))
@@ -124,7 +135,7 @@ mod tests {
         root.a-1 was not allowed to: not now
         root.a-1 asks: Which currency?
         root.a-1 was not answered: nobody was there
-        root.a-1 timeout · 0 calls · 0 tokens · 0.0s: 60 s were up; still there: process 7
+        root.a-1 timeout · 0 calls · 0 tokens · 0.0s: 60 s were up; still there: process 7; a hook failed: `log`: no
         root shortened its conversation by 1 message
         root completed · 2 calls · 1.2k tokens · 3.4s
         ");

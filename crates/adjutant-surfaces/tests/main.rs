@@ -9,7 +9,7 @@ use std::{
 
 use adjutant_core::{
     Access, Allowance, Answer, Ask, Bus, Charter, Effect, Grant, Host, Journal, Mode, NoRulebook,
-    Refusal, Rules, Tool, ToolError, ToolSpec,
+    Refusal, Tool, ToolError, ToolSpec,
 };
 use adjutant_engine::{Events, Parts, Root, Session, Settings, Stay};
 use adjutant_models::{
@@ -104,6 +104,8 @@ fn session() -> (Session, Events) {
             journal,
             vault: Arc::new(MemoryVault::default()),
             rulebook: Arc::new(NoRulebook),
+            hooks: None,
+            workshop: None,
             bus,
             settings,
         },
@@ -116,7 +118,7 @@ async fn begin(session: &Session) -> Result<(), Refusal> {
     #[expect(clippy::disallowed_methods, reason = "a test is its own composition root")]
     let grant = Grant::mint(Charter {
         mode: Mode::Ask,
-        rules: Rules::default(),
+        rules: Vec::new(),
         access: Access::Inherit,
         scope: vec!["/".into()],
         protected: Vec::new(),

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 /// The longest file that is read at once.
-#[cfg(target_os = "linux")]
-const LONGEST: usize = 64 * 1024;
+pub(crate) const LONGEST: usize = 64 * 1024;
 
 /// Reads a whole file if that takes no waiting for a disk or a network: a short one that the
 /// system has in memory, at a path without links. What is not read here is read by a thread.

@@ -41,7 +41,7 @@ impl TypedTool for FindFiles {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(args.path(), workdir).read()
+        Place::find(args.path(), workdir).touch(Effect::Read)
     }
 
     fn summary(&self, args: &Args) -> String {
@@ -49,7 +49,7 @@ impl TypedTool for FindFiles {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
-        let place = Place::find(args.path(), host.workdir());
+        let place = Place::judged(args.path(), host, Place::find)?;
         let (gate, token) = (Gate::new::<Self>(host, &place), host.token().clone());
         blocking::run(move || find(&place, &args.pattern, &gate, &token)).await
     }
@@ -62,10 +62,7 @@ fn find(
     token: &CancellationToken,
 ) -> Result<String, ToolError> {
     let glob = Glob::new(pattern)?;
-    let name = place.name(&place.real);
-    if !place.metadata()?.is_dir() {
-        return Err(ToolError(format!("`{name}` is not a directory")));
-    }
+    place.check_directory("is not a directory")?;
     let mut listing = Listing::default();
     for entry in walk::below(&place.real, glob.hidden, gate) {
         blocking::check(token)?;

@@ -11,10 +11,13 @@
 //! last. So when the keeper has gone by itself, everything has. On other systems it kills
 //! the command's process group, which a process can leave.
 //!
+//! The pipe also carries the command's input (`relay`).
+//!
 //! The keeper is not killed with its parent by the kernel (`PR_SET_PDEATHSIG`): then nobody
 //! would be left to clear up. It sees the pipe close instead.
 
 mod descent;
+mod relay;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -29,7 +32,7 @@ use adjutant_core::Held;
 use futures_util::future::BoxFuture;
 use rustix::{
     io::{Errno, retry_on_intr},
-    process::{Pid, WaitOptions, WaitStatus, wait},
+    process::{Pid, WaitOptions, WaitStatus, setsid, wait},
 };
 use tokio::process::{Child, ChildStdin};
 
@@ -45,19 +48,26 @@ pub struct Keeper {
 impl Keeper {
     /// Starts a command in a directory. Its output goes nowhere.
     pub fn start(&self, command: &[OsString], workdir: &Path) -> io::Result<KeptProcess> {
-        let mut keeper = tokio::process::Command::new(&self.program)
-            .args(&self.arguments)
-            .args(command)
-            .current_dir(workdir)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Ctrl-C at a terminal is for the agent, which ends its processes itself.
-            .process_group(0)
-            .spawn()?;
-        let pipe = keeper.stdin.take();
+        self.start_with(command, workdir, |keeper| {
+            keeper.stdout(Stdio::null()).stderr(Stdio::null());
+        })
+    }
+
+    /// Starts a command in a directory. The keeper is prepared as the command shall be: both
+    /// have the same environment, standard output and error.
+    pub fn start_with(
+        &self,
+        command: &[OsString],
+        workdir: &Path,
+        prepare: impl FnOnce(&mut tokio::process::Command),
+    ) -> io::Result<KeptProcess> {
+        let mut keeper = tokio::process::Command::new(&self.program);
+        keeper.args(&self.arguments).args(command).current_dir(workdir).stdin(Stdio::piped());
+        prepare(&mut keeper);
+        let mut keeper = keeper.spawn()?;
+        let input = keeper.stdin.take().map(KeptInput);
         let what = command.join(OsStr::new(" ")).to_string_lossy().into_owned();
-        Ok(KeptProcess { what, keeper, pipe })
+        Ok(KeptProcess { what, keeper, input })
     }
 }
 
@@ -66,7 +76,41 @@ impl Keeper {
 pub struct KeptProcess {
     what: String,
     keeper: Child,
-    pipe: Option<ChildStdin>,
+    /// What the command reads, until somebody takes it.
+    pub input: Option<KeptInput>,
+}
+
+impl KeptProcess {
+    /// Waits until nothing is left and returns the exit code, or tells why nobody knows
+    /// whether something is. Closes the input, as far as it was not taken.
+    pub async fn wait(&mut self) -> Result<i32, String> {
+        drop(self.input.take());
+        let Self { what, keeper, .. } = self;
+        let status = keeper.wait().await;
+        let status = status.map_err(|error| format!("the keeper of `{what}` is lost: {error}"))?;
+        status.code().ok_or_else(|| {
+            format!(
+                "the keeper of `{what}` was killed ({status}), so what it ran may still be there"
+            )
+        })
+    }
+}
+
+/// What a command reads. When this is dropped, the command is ended.
+pub struct KeptInput(ChildStdin);
+
+impl KeptInput {
+    /// Gives the command something to read. Returns before it has read it, but waits while
+    /// there is no room.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // Nothing at all would be the end.
+        if bytes.is_empty() { Ok(()) } else { relay::send(&mut self.0, bytes).await }
+    }
+
+    /// Tells the command that nothing more will come.
+    pub async fn close(&mut self) -> io::Result<()> {
+        relay::send(&mut self.0, &[]).await
+    }
 }
 
 impl Held for KeptProcess {
@@ -80,17 +124,7 @@ impl Held for KeptProcess {
     }
 
     fn end(mut self: Box<Self>) -> BoxFuture<'static, Result<(), String>> {
-        Box::pin(async move {
-            drop(self.pipe.take());
-            match self.keeper.wait().await {
-                Ok(status) if status.code().is_some() => Ok(()),
-                Ok(status) => Err(format!(
-                    "the keeper of `{}` was killed ({status}), so what it ran may still be there",
-                    self.what
-                )),
-                Err(error) => Err(format!("the keeper of `{}` is lost: {error}", self.what)),
-            }
-        })
+        Box::pin(async move { self.wait().await.map(drop) })
     }
 }
 
@@ -101,17 +135,20 @@ pub fn keep(command: &[OsString]) -> io::Result<ExitCode> {
     let [program, arguments @ ..] = command else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command to run"));
     };
+    // Away from the agent's terminal: Ctrl-C there is for the agent, which ends its commands
+    // itself, and a command that asks there would wait for ever. Who leads a group cannot leave.
+    let _ = setsid();
     descent::gather()?;
-    let child = Command::new(program)
+    let mut child = Command::new(program)
         .args(arguments)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .process_group(0)
         .spawn()
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program.display())))?;
-    let child = Pid::from_child(&child);
+    let (child, input) = (Pid::from_child(&child), child.stdin.take());
     thread::spawn(move || {
-        // Nothing is ever sent: it is the end that counts.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        // However it fails, nobody is there any more who could want the command to go on.
+        let _ = input.map(|input| relay::pass_on(io::stdin().lock(), input));
         descent::kill(child);
     });
     let status = wait_for(child)?;

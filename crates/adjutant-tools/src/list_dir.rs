@@ -47,7 +47,7 @@ impl TypedTool for ListDir {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(args.path(), workdir).read()
+        Place::find(args.path(), workdir).touch(Effect::Read)
     }
 
     fn summary(&self, args: &Args) -> String {
@@ -55,7 +55,7 @@ impl TypedTool for ListDir {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
-        let place = Place::find(args.path(), host.workdir());
+        let place = Place::judged(args.path(), host, Place::find)?;
         let (gate, token) = (Gate::new::<Self>(host, &place), host.token().clone());
         blocking::run(move || list(&place, &args, &gate, &token)).await
     }
@@ -67,10 +67,7 @@ fn list(
     gate: &Gate,
     token: &CancellationToken,
 ) -> Result<String, ToolError> {
-    if !place.metadata()?.is_dir() {
-        let name = place.name(&place.real);
-        return Err(ToolError(format!("`{name}` is not a directory: use read_file")));
-    }
+    place.check_directory("is not a directory: use read_file")?;
     let (walk, narrower) = if args.recursive.unwrap_or(false) {
         (walk::below(&place.real, Hidden::Shown, gate), "list a directory further down")
     } else {

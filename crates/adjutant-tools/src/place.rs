@@ -2,11 +2,13 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fmt, fs, io,
     path::{Path, PathBuf},
 };
 
-use adjutant_core::{Effect, Target, ToolError, Touch};
+use adjutant_core::{Effect, Host, Target, ToolError, Touch};
+
+use crate::handle;
 
 /// As many links as Linux follows in one path.
 const MOST_LINKS: usize = 40;
@@ -26,19 +28,81 @@ impl Place {
         Self { real: resolve(workdir, Path::new(given)), given: given.into() }
     }
 
-    /// Returns what reading it touches.
-    pub(crate) fn read(&self) -> Vec<Touch> {
-        vec![Touch { effect: Effect::Read, target: Target::Path(self.real.clone()) }]
+    /// Finds the place that `given` itself is, which may be a link.
+    pub(crate) fn find_entry(given: &str, workdir: &Path) -> Self {
+        let path = Path::new(given);
+        match (path.parent(), path.file_name()) {
+            (Some(above), Some(name)) => {
+                Self { real: resolve(workdir, above).join(name), given: path.into() }
+            }
+            _ => Self::find(given, workdir),
+        }
     }
 
-    /// Returns its metadata, or an error that names the place.
-    pub(crate) fn metadata(&self) -> Result<fs::Metadata, ToolError> {
-        fs::metadata(&self.real).map_err(|error| self.error(&error))
+    /// Finds the place that a running call was judged by. It has to be where it was then:
+    /// `find` tells where it is now.
+    pub(crate) fn judged(
+        given: &str,
+        host: &dyn Host,
+        find: impl FnOnce(&str, &Path) -> Self,
+    ) -> Result<Self, ToolError> {
+        let is_judged = |path: &Path| {
+            let mut targets = host.judged().iter().map(|touch| &touch.target);
+            targets.any(|target| matches!(target, Target::Path(judged) if judged == path))
+        };
+        // If it was judged by the path as it was written, then there was no link in it, and
+        // none is followed when it is opened.
+        let written = host.workdir().join(given);
+        if is_judged(&written) {
+            return Ok(Self { real: written.components().collect(), given: given.into() });
+        }
+        let place = find(given, host.workdir());
+        if is_judged(&place.real) { Ok(place) } else { Err(place.moved()) }
+    }
+
+    /// Returns what it touches to do something here.
+    pub(crate) fn touch(&self, effect: Effect) -> Vec<Touch> {
+        vec![Touch { effect, target: Target::Path(self.real.clone()) }]
+    }
+
+    /// Returns an error unless there is a directory here; `why` is said of anything else.
+    pub(crate) fn check_directory(&self, why: &str) -> Result<(), ToolError> {
+        handle::check_directory(&self.real).map_err(|error| match error.kind() {
+            io::ErrorKind::NotADirectory => self.refusal(why),
+            _ => self.error(&error),
+        })
+    }
+
+    /// Returns an error unless there is a directory or a file here.
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
+        match handle::check_directory(&self.real) {
+            Err(error) if error.kind() != io::ErrorKind::NotADirectory => Err(self.error(&error)),
+            _ => Ok(()),
+        }
     }
 
     /// Says what went wrong here.
-    pub(crate) fn error(&self, error: &std::io::Error) -> ToolError {
+    pub(crate) fn error(&self, error: &io::Error) -> ToolError {
+        // Links that lead in a circle lead nowhere for the system either.
+        let is_circle = || fs::metadata(&self.real).is_err_and(|now| is_loop(&now));
+        if is_loop(error) && !is_circle() {
+            return self.moved();
+        }
         ToolError(format!("`{}`: {error}", self.given.display()))
+    }
+
+    /// Says why something is not done here.
+    pub(crate) fn refusal(&self, why: impl fmt::Display) -> ToolError {
+        ToolError(format!("`{}` {why}", self.given.display()))
+    }
+
+    fn moved(&self) -> ToolError {
+        self.refusal("leads somewhere else than when it was judged: try again")
+    }
+
+    /// Returns how the model named it.
+    pub(crate) fn given(&self) -> impl fmt::Display + '_ {
+        self.given.display()
     }
 
     /// Returns how the model would name a path below this place, or the place itself.
@@ -50,6 +114,13 @@ impl Place {
             Err(_) => real.display().to_string(),
         }
     }
+}
+
+fn is_loop(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    return false;
 }
 
 /// Follows a path link by link, as the system would, and past the point where nothing

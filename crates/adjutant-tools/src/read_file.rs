@@ -3,14 +3,14 @@
 use std::{
     borrow::Cow,
     fmt::Write,
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     iter,
     num::NonZeroU64,
     path::Path,
+    sync::Arc,
 };
 
-use adjutant_core::{Effect, Fact, Host, ToolError, Touch};
+use adjutant_core::{Effect, Fact, Host, Image, ToolError, Touch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     blocking::{self, Stoppable},
     cached,
+    files::{Files, Stamp, Version},
+    handle,
+    picture::{self, Kind},
     place::Place,
     typed::TypedTool,
 };
@@ -33,7 +36,7 @@ const NUMBER_WIDTH: usize = 6;
 /// How far a file is looked at to tell whether it is text.
 const PROBE_BYTES: usize = 8 * 1024;
 
-pub(crate) struct ReadFile;
+pub(crate) struct ReadFile(pub(crate) Arc<Files>);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,12 +56,13 @@ impl TypedTool for ReadFile {
 
     fn description(&self) -> String {
         "Reads a text file. Each line comes after its number and a tab. If there is more than \
-         is shown, a note at the end says at which `offset` to go on."
+         is shown, a note at the end says at which `offset` to go on. A picture (PNG, JPEG, GIF, \
+         WebP) is shown as such."
             .into()
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(&args.path, workdir).read()
+        Place::find(&args.path, workdir).touch(Effect::Read)
     }
 
     fn summary(&self, args: &Args) -> String {
@@ -70,53 +74,84 @@ impl TypedTool for ReadFile {
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         blocking::check(host.token())?;
-        let place = Place::find(&args.path, host.workdir());
-        let (path, token) = (place.real.clone(), host.token().clone());
-        let first = args.offset.map_or(1, NonZeroU64::get);
-        let limit = args.limit.map_or(USUAL_LINES, NonZeroU64::get);
-        let text = match cached::read(&place.real) {
-            Some(bytes) => show(&place, &mut &*bytes, first, limit)?,
+        let place = Place::judged(&args.path, host, Place::find)?;
+        let path = place.real.display().to_string();
+        let look = match cached::read(&place.real) {
+            Some(bytes) => look(&place, &bytes, &args, &self.0)?,
             None => {
-                let open = move || show(&place, &mut open(&place, token)?, first, limit);
-                blocking::run(open).await?
+                let (files, token) = (Arc::clone(&self.0), host.token().clone());
+                let (place, args) = (place.clone(), args);
+                blocking::run(move || open(&place, &args, &files, token)).await?
             }
         };
-        host.note(Fact::Read { path: path.display().to_string() });
+        let Look { text, image, version } = look;
+        self.0.saw(host.agent(), &place.real, version);
+        host.note(Fact::Read { path });
+        if let Some(image) = image {
+            host.attach(image);
+        }
         Ok(text)
     }
 }
 
-/// Opens a file.
-fn open(place: &Place, token: CancellationToken) -> Result<impl BufRead + use<>, ToolError> {
-    let metadata = place.metadata()?;
-    if metadata.is_dir() {
-        return Err(refuse(place, "is a directory: use list_dir"));
-    }
-    // Anything else, such as a pipe, might never end or never begin.
-    if !metadata.is_file() {
-        return Err(refuse(place, "is not a regular file"));
-    }
-    let file = File::open(&place.real).map_err(|error| place.error(&error))?;
-    Ok(BufReader::with_capacity(PROBE_BYTES, Stoppable { reader: file, token }))
+/// What is seen of a file.
+struct Look {
+    text: String,
+    image: Option<Image>,
+    version: Version,
 }
 
-fn refuse(place: &Place, why: &str) -> ToolError {
-    ToolError(format!("`{}` {why}", place.name(&place.real)))
-}
-
-/// Shows the lines of a file that is text, as far as its beginning tells.
-fn show(
+/// Opens a file and looks at it. A short one is read whole, as is a picture.
+fn open(
     place: &Place,
-    reader: &mut impl BufRead,
-    first: u64,
-    limit: u64,
-) -> Result<String, ToolError> {
-    let fail = |error| place.error(&error);
-    let beginning = reader.fill_buf().map_err(fail)?;
-    if beginning[..beginning.len().min(PROBE_BYTES)].contains(&0) {
-        return Err(refuse(place, "is a binary file: its bytes are not shown"));
+    args: &Args,
+    files: &Files,
+    token: CancellationToken,
+) -> Result<Look, ToolError> {
+    let fail = |error: io::Error| match error.kind() {
+        io::ErrorKind::IsADirectory => place.refusal("is a directory: use list_dir"),
+        _ => place.error(&error),
+    };
+    let (file, metadata) = handle::open(&place.real).map_err(fail)?;
+    let length = metadata.len();
+    let mut reader = BufReader::with_capacity(PROBE_BYTES, Stoppable { reader: file, token });
+    let kind = Kind::of(reader.fill_buf().map_err(fail)?);
+    if let Some(why) = kind.unshown(length) {
+        return Err(place.refusal(why));
     }
-    read(reader, first, limit).map_err(fail)
+    if length < cached::LONGEST as u64 || kind != Kind::Text {
+        let mut bytes = Vec::new();
+        reader.take(picture::LONGEST + 1).read_to_end(&mut bytes).map_err(fail)?;
+        return look(place, &bytes, args, files);
+    }
+    let version = Version::Part(Stamp::of(&metadata));
+    Ok(Look { text: show(place, &mut reader, args)?, image: None, version })
+}
+
+/// Looks at the whole of a file.
+fn look(place: &Place, bytes: &[u8], args: &Args, files: &Files) -> Result<Look, ToolError> {
+    let kind = Kind::of(&bytes[..bytes.len().min(PROBE_BYTES)]);
+    if let Some(why) = kind.unshown(bytes.len() as u64) {
+        return Err(place.refusal(why));
+    }
+    let (text, image) = match kind {
+        Kind::Picture(_) if args.offset.or(args.limit).is_some() => {
+            let why = "is a picture and has no lines: leave out `offset` and `limit`";
+            return Err(place.refusal(why));
+        }
+        Kind::Picture(media_type) => {
+            let said = format!("[a picture, {media_type}, {} bytes: it is attached]", bytes.len());
+            (said, Some(picture::image(media_type, bytes)))
+        }
+        _ => (show(place, &mut &*bytes, args)?, None),
+    };
+    Ok(Look { text, image, version: files.whole(bytes) })
+}
+
+fn show(place: &Place, reader: &mut impl BufRead, args: &Args) -> Result<String, ToolError> {
+    let first = args.offset.map_or(1, NonZeroU64::get);
+    let limit = args.limit.map_or(USUAL_LINES, NonZeroU64::get);
+    read(reader, first, limit).map_err(|error| place.error(&error))
 }
 
 /// Reads lines `first` and up to `limit - 1` after it, holding no more than what is shown.

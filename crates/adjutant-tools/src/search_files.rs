@@ -2,7 +2,6 @@
 
 use std::{
     fmt::Write,
-    fs::File,
     io,
     path::{Path, PathBuf},
 };
@@ -20,6 +19,7 @@ use crate::{
     brief,
     gate::Gate,
     glob::Glob,
+    handle,
     listing::Troubles,
     place::Place,
     typed::TypedTool,
@@ -71,7 +71,7 @@ impl TypedTool for SearchFiles {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(args.path(), workdir).read()
+        Place::find(args.path(), workdir).touch(Effect::Read)
     }
 
     fn summary(&self, args: &Args) -> String {
@@ -79,7 +79,7 @@ impl TypedTool for SearchFiles {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
-        let place = Place::find(args.path(), host.workdir());
+        let place = Place::judged(args.path(), host, Place::find)?;
         let (gate, token) = (Gate::new::<Self>(host, &place), host.token().clone());
         let (shown, walked) = (gate.clone(), gate);
         let search = move || Search::new(place, &args, walked, token)?.run();
@@ -128,7 +128,7 @@ impl Search {
     }
 
     fn run(mut self) -> Result<Found, ToolError> {
-        self.place.metadata()?;
+        self.place.check()?;
         let hidden = self.glob.as_ref().map_or(Hidden::Skipped, |glob| glob.hidden);
         let mut found = Found::default();
         for entry in walk::below(&self.place.real, hidden, &self.gate) {
@@ -158,7 +158,7 @@ impl Search {
         let name = self.place.name(&path);
         let mut lines =
             Lines { name: &name, found, text: String::new(), matches: 0, is_cut: false };
-        let searched = File::open(&path).and_then(|reader| {
+        let searched = handle::open(&path).and_then(|(reader, _)| {
             let reader = Stoppable { reader, token: self.token.clone() };
             self.searcher.search_reader(&self.matcher, reader, &mut lines)
         });

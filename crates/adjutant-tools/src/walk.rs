@@ -25,7 +25,7 @@ pub(crate) fn below(root: &Path, hidden: Hidden, gate: &Gate) -> Walk {
         // What the kernel makes up, such as /proc, has no end and reads like nothing on disk.
         .same_file_system(true)
         .filter_entry(move |entry| {
-            entry.depth() == 0 || (entry.file_name() != ".git" && gate.admits(entry.path()))
+            entry.depth() == 0 || (entry.file_name() != ".git" && gate.shows(entry.path()))
         })
         .sort_by_file_name(Ord::cmp)
         .build()
@@ -37,7 +37,7 @@ pub(crate) fn entries(root: &Path, gate: &Gate) -> Walk {
     WalkBuilder::new(root)
         .standard_filters(false)
         .max_depth(Some(1))
-        .filter_entry(move |entry| entry.depth() == 0 || gate.admits(entry.path()))
+        .filter_entry(move |entry| entry.depth() == 0 || gate.shows(entry.path()))
         .sort_by_file_name(Ord::cmp)
         .build()
 }

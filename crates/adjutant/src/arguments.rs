@@ -1,8 +1,8 @@
 //! The command line, as it is written.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
-use adjutant_core::Mode;
+use adjutant_core::{Mode, SessionId};
 use clap::{Args, Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
 
@@ -41,6 +41,31 @@ const MODELS_HELP: &str = "\
 Prices are in dollars for a million tokens. They come with the program and have a date; check
 with your provider. Your own figures go into models.toml beside your config.toml.";
 
+const PERMISSIONS_HELP: &str = "\
+Examples:
+  adjutant permissions
+  adjutant permissions explain run_command 'git status | head'
+  adjutant permissions explain write_file '{\"path\": \"src/a.rs\", \"content\": \"\"}'
+  adjutant permissions explain read_file /etc/passwd --mode auto";
+
+const TRUST_HELP: &str = "\
+A project's files come from whoever wrote it. What its .adjutant/config.toml allows, and the
+servers its .mcp.json starts, are nothing until you agree; what is added later is asked again.";
+
+const UNDO_HELP: &str = "\
+Examples:
+  adjutant undo                       all that the latest session here did
+  adjutant undo root.fixer-1          what an agent and those below it did
+  adjutant undo toolu_01 --dry-run    what one call did; the beginning of its name is enough
+  adjutant undo undo-3f9c21aa         the undoing itself, as it was named
+
+A file that somebody else changed later is a conflict, and then nothing is undone.
+
+Exit codes:
+    0  it is undone, or there was nothing to undo
+    1  something is in conflict
+    2  the command line or the configuration is wrong";
+
 /// Run trees of agents
 #[derive(Debug, Parser)]
 #[command(name = "adjutant", version, after_help = EXAMPLES, disable_help_subcommand = true)]
@@ -64,22 +89,20 @@ pub enum Command {
     /// Show which models can be used, what they can do and what they cost
     #[command(after_help = MODELS_HELP)]
     Models(ModelsArguments),
+    /// Show what agents may do here, or why a call is allowed, asked about or denied
+    #[command(after_help = PERMISSIONS_HELP, args_conflicts_with_subcommands = true)]
+    Permissions(PermissionsArguments),
+    /// Agree to what a project's own files would allow or start, after showing it
+    #[command(after_help = TRUST_HELP)]
+    Trust(TrustArguments),
+    /// Make files what they were before agents changed them
+    #[command(after_help = UNDO_HELP)]
+    Undo(UndoArguments),
     /// Write a script that completes the command line
     Completions {
         /// The shell to write it for
         shell: Shell,
     },
-}
-
-/// What tells the program to be a keeper. It is not for people, so help and completions
-/// do not know it.
-pub const KEEP: [&str; 2] = ["__keep", "--"];
-
-/// Returns the command to be kept, if that is what the program was started for.
-pub fn kept(arguments: &[OsString]) -> Option<&[OsString]> {
-    let [_, arguments @ ..] = arguments else { return None };
-    let (first, command) = arguments.split_at_checked(KEEP.len())?;
-    (first == KEEP).then_some(command)
 }
 
 /// Says in one line what is wrong with a command line, and in others what to do about it.
@@ -172,6 +195,94 @@ pub struct ModelsArguments {
     pub place: PlaceArguments,
 }
 
+/// What `permissions` takes.
+#[derive(Debug, Args)]
+pub struct PermissionsArguments {
+    /// Something else than to show the rules.
+    #[command(subcommand)]
+    pub command: Option<PermissionsCommand>,
+
+    /// What they are shown by.
+    #[command(flatten)]
+    pub view: PermissionsView,
+}
+
+/// By what permissions are shown.
+#[derive(Debug, Args)]
+pub struct PermissionsView {
+    /// Write one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Set how freely agents act
+    #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::name)))]
+    pub mode: Option<String>,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+}
+
+/// What else `permissions` does.
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommand {
+    /// Tell what would become of a call of the root's, and what decides it
+    Explain {
+        /// The tool
+        tool: String,
+        /// Its arguments: a JSON object, or the words of its first parameter
+        #[arg(required = true)]
+        arguments: Vec<String>,
+        /// What it is shown by.
+        #[command(flatten)]
+        view: PermissionsView,
+    },
+}
+
+/// What `trust` takes.
+#[derive(Debug, Args)]
+pub struct TrustArguments {
+    /// Agree without being asked
+    #[arg(long, conflicts_with = "revoke")]
+    pub yes: bool,
+
+    /// Take back what was agreed to
+    #[arg(long)]
+    pub revoke: bool,
+
+    /// Look from this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cwd: Option<PathBuf>,
+}
+
+/// What `undo` takes.
+#[derive(Debug, Args)]
+pub struct UndoArguments {
+    /// Undo what this agent did, or this call; without it, all that the latest session did
+    #[arg(value_name = "AGENT|CALL")]
+    pub target: Option<String>,
+
+    /// Look into this session only
+    #[arg(long, value_name = "ID")]
+    pub session: Option<SessionId>,
+
+    /// Show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Undo what can be undone when other files are in conflict
+    #[arg(long, conflicts_with = "dry_run")]
+    pub keep_going: bool,
+
+    /// Write one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+}
+
 /// What else `config` does.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -236,6 +347,16 @@ impl PlaceArguments {
     }
 }
 
+impl PermissionsView {
+    /// Returns everything that was set on the command line.
+    pub fn flags(&self) -> Vec<Flag> {
+        let mut flags = self.place.flags();
+        let mode = self.mode.iter().cloned();
+        flags.extend(mode.map(|value| Flag { flag: "--mode", key: "mode".to_owned(), value }));
+        flags
+    }
+}
+
 impl RunArguments {
     /// Returns everything that was set on the command line.
     pub fn flags(&self) -> Vec<Flag> {
@@ -276,18 +397,6 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-
-    #[test]
-    fn a_keeper_is_told_by_its_first_words() {
-        let kept = |words: &[&str]| {
-            let words: Vec<_> = words.iter().map(OsString::from).collect();
-            super::kept(&words).map(<[_]>::len)
-        };
-        assert_eq!(kept(&["adjutant", "__keep", "--", "sh", "-c"]), Some(2));
-        assert_eq!(kept(&["adjutant", "__keep"]), None);
-        assert_eq!(kept(&["adjutant", "run", "__keep", "--"]), None);
-        assert_eq!(kept(&[]), None);
-    }
 
     #[test]
     fn the_command_line_is_consistent() {

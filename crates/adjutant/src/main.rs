@@ -8,13 +8,13 @@ use std::{
 
 use adjutant::{
     CliError, ExitCode, Surroundings,
-    arguments::{
-        Arguments, Command, ConfigArguments, ConfigCommand, ModelsArguments, complaint, kept,
-    },
+    arguments::{Arguments, Command, ConfigArguments, ConfigCommand, ModelsArguments, complaint},
     config::{Config, Written, show_json, show_places, show_text},
     models::Selection,
+    permissions,
     place::working_directory,
     run::run,
+    trust, undo,
 };
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use clap_complete::Shell;
@@ -32,9 +32,12 @@ fn main() -> process::ExitCode {
 fn start() -> Result<process::ExitCode, CliError> {
     let words: Vec<_> = env::args_os().collect();
     #[cfg(unix)]
-    if let Some(command) = kept(&words) {
-        // The code is that of the kept command, which may be any.
-        return Ok(adjutant_tools::keeper::keep(command)?);
+    if let Some(kept) = adjutant::keeping::Kept::find(&words) {
+        return Ok(kept.keep()?);
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(orders) = adjutant::confining::orders(&words) {
+        match adjutant_tools::sandbox::confine(orders)? {}
     }
     match Arguments::try_parse_from(words) {
         Ok(arguments) => dispatch(arguments.command),
@@ -58,6 +61,13 @@ fn dispatch(command: Command) -> Result<process::ExitCode, CliError> {
         Command::Demo(arguments) => run(arguments.into(), &Surroundings::of_process()?)?,
         Command::Config(arguments) => config(&arguments, &Surroundings::of_process()?)?,
         Command::Models(arguments) => models(&arguments, &Surroundings::of_process()?)?,
+        Command::Permissions(arguments) => {
+            permissions(&arguments, &Surroundings::of_process()?, &mut io::stdout().lock())?
+        }
+        Command::Trust(arguments) => trust(&arguments, &Surroundings::of_process()?)?,
+        Command::Undo(arguments) => {
+            undo(&arguments, &Surroundings::of_process()?, &mut io::stdout().lock())?
+        }
         Command::Completions { shell } => completions(shell)?,
     };
     Ok(code.into())

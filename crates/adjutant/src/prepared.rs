@@ -4,6 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use serde_json::Value;
 
+#[cfg(feature = "mcp")]
+use crate::servers::Servers;
 use crate::{
     CliError, Surroundings,
     arguments::{OutputArguments, RunArguments},
@@ -12,6 +14,7 @@ use crate::{
     output_schema,
     place::working_directory,
     prompt::{Stdin, prompt},
+    rulebook::ProjectRulebook,
     source::Tape,
 };
 
@@ -28,6 +31,11 @@ pub struct Prepared {
     pub prompt: String,
     /// The JSON Schema its answer has to fit.
     pub schema: Option<Arc<Value>>,
+    /// The servers that may be started.
+    #[cfg(feature = "mcp")]
+    pub servers: Servers,
+    /// Where a person's rules are written.
+    pub rulebook: ProjectRulebook,
     /// What becomes of what the models say.
     pub tape: Tape,
     /// What goes to stdout.
@@ -65,6 +73,8 @@ impl Prepared {
     ) -> Result<Self, CliError> {
         let directory = working_directory(around, arguments.place.cwd.as_deref())?;
         let config = Config::load(around, &directory, &arguments.flags())?;
+        #[cfg(feature = "mcp")]
+        let servers = Servers::find(&config, around, &directory)?;
         // Stdin comes last: nobody should type a task only to learn of a wrong setting.
         let tape = Tape::prepare(arguments.tape, around)?;
         let choice = match tape.model(arguments.model) {
@@ -75,7 +85,20 @@ impl Prepared {
         let schema = schema.map(|path| output_schema::read(&around.directory, path)).transpose()?;
         let prompt = prompt(arguments.prompt.or(arguments.prompt_flag), stdin)?;
         let (output, progress) = (arguments.output.output(), arguments.output.progress());
-        Ok(Self { config, choice, directory, prompt, schema, tape, output, progress })
+        let rulebook = ProjectRulebook::find(around, &directory)?;
+        Ok(Self {
+            config,
+            choice,
+            directory,
+            prompt,
+            schema,
+            #[cfg(feature = "mcp")]
+            servers,
+            rulebook,
+            tape,
+            output,
+            progress,
+        })
     }
 }
 

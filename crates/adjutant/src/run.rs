@@ -6,34 +6,29 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{
-    Access, AgentPath, Allowance, Bus, Charter, Command, Detail, Ending, Grant, Journal,
-    NoRulebook, Pattern, Rules, SessionId, Tool,
-};
-use adjutant_engine::{Parts, Root, Session, Stay};
-use adjutant_models::{Pace, script::Severity};
-use adjutant_store::{LocalBus, MemoryJournal, MemoryVault, SqliteJournal};
-use adjutant_surfaces::{
-    Both, Ended, Json, Jsonl, Live, Output as Answer, Person, Plain, Quiet, Reader, Size, Style,
-    SurfaceError, View, follow,
-};
-use adjutant_tools::DelegationSettings;
+use adjutant_core::{AgentPath, Command, Detail, Ending, SessionId};
+use adjutant_engine::{Root, Session, Stay};
+use adjutant_models::script::Severity;
+use adjutant_surfaces::{Ended, Person, SurfaceError, follow};
 use futures_util::StreamExt as _;
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
 };
-use uuid::Uuid;
 
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::RunArguments,
+    assembly::{Outfit, open, tools},
+    authority::{check_rules, doubts, grant},
     config::{self, Config},
     error::Kind,
-    open_files,
+    git, open_files,
     person::Terminal,
     prepared::{Output, Prepared, Progress},
     prompt::Stdin,
+    running::Running,
+    screen::{Aside, pace, view},
     source::Source,
 };
 
@@ -69,19 +64,40 @@ fn runtime(prepared: &Prepared, is_attended: bool) -> io::Result<Runtime> {
 }
 
 async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode, CliError> {
-    let Prepared { config, choice, directory, prompt, schema, tape, output, progress } = prepared;
+    let Prepared {
+        config,
+        choice,
+        directory,
+        prompt,
+        schema,
+        rulebook,
+        tape,
+        output,
+        progress,
+        ..
+    } = prepared;
     if let (Some(why), Progress::Shown) = (&choice.why, progress) {
         let _ = writeln!(Aside, "{why}");
     }
+    warn(doubts(&config));
     let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
-    let tools = tools(&config);
+    let files = Arc::default();
+    let tools = tools(&config, &files);
     check_rules(&config.rules, &tools)?;
-    let session = open(&config, &source, tools);
+    let grant = grant(&config, &directory);
+    #[cfg(feature = "mcp")]
+    let (mcp, tools) = prepared.servers.start(tools, &grant, &directory).await?;
+    #[cfg(feature = "mcp")]
+    warn(mcp.warnings.clone());
+    let work = git::Work::new(&config, &directory, &prompt);
+    let kept = work.as_ref().ok().and_then(Option::as_ref);
+    let outfit = Outfit { tools, rulebook: Arc::new(rulebook), files, work: kept };
+    let session = open(&config, &source, outfit)?;
     let root = Root {
         model: choice.model,
         system: config.instructions.as_str().into(),
         schema,
-        grant: grant(&config, &directory),
+        grant,
         allowance: config.allowance,
         workdir: directory,
         stay: Stay::UntilDone,
@@ -93,131 +109,63 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     let events = detail.map(|detail| session.events_in(detail, 0));
     let begun = session.begin(root, prompt).await;
     begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
+    let _running = at_work(&config, &session);
     heed_interrupts(session.clone())?;
-    let error = match follow(&session, events, &mut *view, person).await {
-        Ok(ended) => {
-            source.keep()?;
-            return Ok(conclude(&ended, &source, progress));
-        }
-        Err(error) => error,
-    };
-    leave(&session).await;
+    let followed = follow(&session, events, &mut *view, person).await;
+    if followed.is_err() {
+        leave(&session).await;
+    }
+    #[cfg(feature = "mcp")]
+    warn(mcp.end().await);
     source.keep()?;
-    Err(match error {
+    keep_work(work, session.id(), &followed, progress).await;
+    Ok(conclude(&followed.map_err(unseen)?, &source, progress))
+}
+
+/// Says why a tree could not be shown to its end.
+fn unseen(error: SurfaceError) -> CliError {
+    match error {
         SurfaceError::ReaderGone => io::Error::from(io::ErrorKind::BrokenPipe).into(),
         SurfaceError::Journal(error) => CliError::new(Kind::Internal, error.to_string())
             .hint("`-c journal=memory` runs without a file"),
         error => CliError::new(Kind::Internal, error.to_string()),
-    })
-}
-
-fn tools(config: &Config) -> Vec<Arc<dyn Tool>> {
-    let millis = u64::try_from(config.blocking_timeout.as_millis()).unwrap_or(u64::MAX);
-    let delegation = DelegationSettings {
-        sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
-        agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
-        models: config.settings.allowed_models.clone(),
-    };
-    adjutant_tools::all(&adjutant_tools::Settings { delegation })
-}
-
-/// A rule about a tool that does not exist protects nothing; whoever wrote it should know.
-fn check_rules(rules: &Rules, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
-    let mut patterns = rules.allow.iter().chain(&rules.ask).chain(&rules.deny);
-    let is_idle = |rule: &&Pattern| !tools.iter().any(|tool| rule.is_about(&tool.spec().name));
-    let Some(rule) = patterns.find(is_idle) else { return Ok(()) };
-    let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-    Err(CliError::new(Kind::Config, format!("the rule `{rule}` is about no tool there is"))
-        .hint(format!("there are: {}", names.join(", "))))
-}
-
-fn open(config: &Config, source: &Source, tools: Vec<Arc<dyn Tool>>) -> Session {
-    let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
-    let journal: Arc<dyn Journal> = match config.journal {
-        config::Journal::Memory => Arc::new(MemoryJournal::new(Arc::clone(&bus))),
-        config::Journal::File => {
-            let (path, durability) = (&config.journal_path, config.durability);
-            Arc::new(SqliteJournal::new(path, durability, Arc::clone(&bus)))
-        }
-    };
-    let (models, journal) = (source.models(), source.follow(journal));
-    let settings = source.settings(config.settings.clone());
-    let id = SessionId::from(Uuid::now_v7());
-    let (vault, rulebook) = (Arc::new(MemoryVault::default()), Arc::new(NoRulebook));
-    Session::open(id, Parts { models, tools, journal, vault, rulebook, bus, settings })
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the one place that mints authority")]
-fn grant(config: &Config, directory: &std::path::Path) -> Grant {
-    Grant::mint(Charter {
-        mode: config.mode,
-        rules: config.rules.clone(),
-        access: Access::Inherit,
-        scope: vec![directory.to_owned()],
-        protected: Vec::new(),
-        depth: config.max_depth,
-    })
-}
-
-/// A rehearsal takes its time only where somebody watches.
-fn pace(output: Output, progress: Progress) -> Pace {
-    let is_watched = output == Output::Answer && progress == Progress::Shown;
-    if is_watched && io::stderr().is_terminal() { Pace::Unhurried } else { Pace::Prompt }
-}
-
-fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> {
-    let stdout = io::stdout();
-    let reader = if stdout.is_terminal() { Reader::Person } else { Reader::Program };
-    let answer = Answer { writer: Box::new(stdout), reader };
-    let is_drawn = progress == Progress::Shown && io::stderr().is_terminal() && !is_dumb();
-    let data: Box<dyn View> = match output {
-        Output::Events => Box::new(Jsonl::new(answer.writer)),
-        Output::Json => Box::new(Json::new(session.id(), answer.writer)),
-        Output::Answer if is_drawn => return Box::new(live(answer)),
-        Output::Answer if progress == Progress::Shown => {
-            return Box::new(Plain::new(Box::new(Aside), answer));
-        }
-        Output::Answer => return Box::new(Quiet::new(answer)),
-    };
-    // Data for a program; the person at the terminal sees the tree, if the two are apart.
-    match reader {
-        Reader::Program if is_drawn => {
-            let nowhere = Answer { writer: Box::new(io::sink()), reader };
-            Box::new(Both(data, Box::new(live(nowhere))))
-        }
-        Reader::Program | Reader::Person => data,
     }
 }
 
-fn live(answer: Answer) -> Live {
-    let size = Box::new(|| Size::of(io::stderr()));
-    Live::new(Box::new(Aside), size, style(), answer)
-}
-
-/// The standard error, for what is said besides the answer: if nobody hears it, the run
-/// goes on all the same.
-struct Aside;
-
-impl Write for Aside {
-    fn write(&mut self, words: &[u8]) -> io::Result<usize> {
-        let _ = io::stderr().write_all(words);
-        Ok(words.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+/// Says what a person should know besides the answer.
+fn warn(warnings: impl IntoIterator<Item = String>) {
+    for warning in warnings {
+        let _ = writeln!(Aside, "warning: {warning}");
     }
 }
 
-/// A terminal that cannot draw.
-fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+/// Commits the work, if that is wanted, and says what became of it.
+async fn keep_work(
+    work: Result<Option<git::Work>, String>,
+    session: SessionId,
+    followed: &Result<Ended, SurfaceError>,
+    progress: Progress,
+) {
+    let is_completed =
+        followed.as_ref().is_ok_and(|ended| ended.outcome.ending == Ending::Completed);
+    let lines = match work {
+        Ok(Some(work)) => work.end(session, is_completed).await,
+        Ok(None) => Vec::new(),
+        Err(why) => vec![format!("warning: git keeps nothing of the work: {why}")],
+    };
+    let is_shown = |line: &&String| progress == Progress::Shown || line.starts_with("warning");
+    for line in lines.iter().filter(is_shown) {
+        let _ = writeln!(Aside, "{line}");
+    }
 }
 
-/// Colours are for terminals, and for people who have not declined them.
-fn style() -> Style {
-    let is_declined = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if is_declined { Style::Plain } else { Style::Coloured }
+/// Keeps `adjutant undo` from a session while it is at work. Where that cannot be written down,
+/// the journal cannot be written either, and tells of it.
+fn at_work(config: &Config, session: &Session) -> Option<Running> {
+    match config.journal {
+        config::Journal::Memory => None,
+        config::Journal::File => Running::take(&config.journal_path, session.id()).ok().flatten(),
+    }
 }
 
 /// Stops the tree at the first Ctrl-C or request to terminate, and leaves at the second. Not

@@ -1,6 +1,10 @@
 //! What the process was started with.
 
-use std::{env, ffi::OsString, path::PathBuf};
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use adjutant_models::Variables;
 use etcetera::{BaseStrategy, base_strategy::Xdg};
@@ -46,6 +50,23 @@ impl Surroundings {
     /// Returns where the user's own figures about models are looked for.
     pub fn figures_file(&self) -> PathBuf {
         self.config_home.join("adjutant/models.toml")
+    }
+
+    /// Returns where is written what the person agreed to of projects' own files.
+    pub(crate) fn trust_file(&self) -> PathBuf {
+        self.data_home.join("adjutant/trusted.toml")
+    }
+
+    /// Returns where the program keeps what is its own, and no agent's to change.
+    pub(crate) fn own_places(&self, journal: &Path) -> Vec<PathBuf> {
+        let homes = [&self.config_home, &self.data_home].map(|home| home.join("adjutant"));
+        let beside = ["", "-wal", "-shm"].map(|end| {
+            let mut path = journal.as_os_str().to_owned();
+            path.push(end);
+            PathBuf::from(path)
+        });
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        homes.into_iter().chain(beside).map(real).collect()
     }
 
     /// Returns where the journal is when nobody says otherwise.

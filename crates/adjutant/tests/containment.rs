@@ -5,10 +5,9 @@
 #![cfg(target_os = "linux")]
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -21,31 +20,53 @@ use adjutant::core::{
 use adjutant::engine::{Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{
     Catalogue, Pace, Scripted,
-    script::{Reply, Script, call},
+    script::{Call, Reply, Script, call},
 };
 use adjutant_store::{LocalBus, MemoryJournal, MemoryVault};
-use adjutant_tools::keeper::Keeper;
+use adjutant_tools::{keeper::Keeper, sandbox::Sandbox};
 use futures_util::{StreamExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// One process in the group, one that left it, and one below that.
-const COMMAND: &str = r#"
-    echo $$ >> "$0"
-    setsid sh -c 'echo $$ >> "$0"; sleep 1000 & echo $! >> "$0"; wait' "$0" &
-    wait
-"#;
-const PROCESSES: usize = 3;
+/// Long enough for a slow machine; only a failure takes that long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const LEVELS: [&str; 3] = ["root", "root.sub-1", "root.sub-1.sub-1"];
+
+/// Commands that leave their group, their session and their parent, that do not hear of their
+/// end, and that multiply; and how many processes sleep when all have got away.
+const COMMANDS: [(&str, usize); 5] = [
+    ("setsid sh -c 'setsid sleep MARK & sleep MARK & wait' & sleep MARK", 3),
+    ("(setsid sh -c '(sleep MARK &) &' &); sleep MARK", 2),
+    ("nohup sleep MARK > /dev/null & disown; sleep MARK", 2),
+    ("trap '' TERM INT HUP; while true; do sleep MARK; done", 1),
+    (
+        "bomb() { [ $1 = 4 ] || { bomb $(($1 + 1)) & bomb $(($1 + 1)) & }; exec sleep MARK; }
+         bomb 0",
+        31,
+    ),
+];
+
+/// Returns a number that only processes of one agent sleep, in one test.
+fn mark(test: usize, agent: &str) -> String {
+    let level = agent.split('.').count();
+    format!("{}.{test}{level}", 100_000 + std::process::id())
+}
+
+/// Counts the processes that have some words in their command lines.
+fn alive(words: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let lines = processes.filter_map(|process| fs::read(process.join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(words)).count()
+}
+
+fn keeper() -> Keeper {
+    let arguments = ["__keep", "--"].map(OsString::from).to_vec();
+    Keeper { program: env!("CARGO_BIN_EXE_adjutant").into(), arguments }
+}
 
 /// A tool that runs a command and never returns.
-struct Endless(PathBuf);
-
-impl Endless {
-    fn pids(directory: &Path, agent: &AgentPath) -> Vec<String> {
-        let pids = fs::read_to_string(directory.join(agent.as_str())).unwrap_or_default();
-        pids.lines().map(str::to_owned).collect()
-    }
-}
+struct Endless(usize);
 
 impl Tool for Endless {
     fn spec(&self) -> Arc<ToolSpec> {
@@ -64,32 +85,20 @@ impl Tool for Endless {
         host: &'a dyn Host,
     ) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async {
-            let arguments = ["__keep", "--"].map(OsString::from).to_vec();
-            let program = env!("CARGO_BIN_EXE_adjutant").into();
-            let file = self.0.join(host.agent().as_str());
-            let command = ["sh".into(), "-c".into(), COMMAND.into(), file.into_os_string()];
-            let keeper = Keeper { program, arguments };
-            host.hold(Box::new(keeper.start(&command, host.workdir()).unwrap()));
-            // All of them are up before the test goes on; there is nothing else to wait for.
-            while Self::pids(&self.0, host.agent()).len() < PROCESSES {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            host.progress("all are up".to_owned());
+            let command = COMMANDS[0].0.replace("MARK", &mark(self.0, host.agent().as_str()));
+            let command = ["sh".into(), "-c".into(), command.into()];
+            host.hold(Box::new(keeper().start(&command, host.workdir()).unwrap()));
             std::future::pending().await
         })
     }
 }
 
-fn is_alive(pid: &String) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
-}
-
 /// A journal that looks at an agent's processes at the moment its end is recorded.
 struct Witness {
     inner: MemoryJournal,
-    directory: PathBuf,
-    alive: Arc<Mutex<BTreeMap<AgentPath, usize>>>,
+    test: usize,
+    /// Who ended, and how many of its processes were there then.
+    ends: Arc<Mutex<Vec<(String, usize)>>>,
 }
 
 impl Journal for Witness {
@@ -100,9 +109,8 @@ impl Journal for Witness {
     ) -> BoxFuture<'static, Result<Seq, JournalError>> {
         for event in &batch {
             if let EventKind::Finished { .. } = event.kind {
-                let pids = Endless::pids(&self.directory, &event.path);
-                let alive = pids.iter().filter(|pid| is_alive(pid)).count();
-                self.alive.lock().unwrap().insert(event.path.clone(), alive);
+                let alive = alive(&mark(self.test, event.path.as_str()));
+                self.ends.lock().unwrap().push((event.path.to_string(), alive));
             }
         }
         self.inner.append(session, batch)
@@ -122,80 +130,111 @@ impl Journal for Witness {
     }
 }
 
-fn script() -> Script {
-    let endless = || call("e", "endless", json!({}));
-    let sub = |prompt: &str| call("s", "sub_agent", json!({ "prompt": prompt }));
-    Script::new()
-        .on("root", [Reply::calls([endless(), sub("middle")])])
-        .on("root.sub-1", [Reply::calls([endless(), sub("leaf")])])
-        .on("root.sub-1.sub-1", [Reply::calls([endless()])])
+/// Makes a script in which each agent calls some tools and delegates to the next.
+fn script(calls: impl Fn(&str) -> Vec<Call>) -> Script {
+    LEVELS.iter().enumerate().fold(Script::new(), |script, (level, agent)| {
+        let sub_agent = call("s", "sub_agent", json!({ "prompt": "go on" }));
+        let delegation = (level + 1 < LEVELS.len()).then_some(sub_agent);
+        script.on(agent, [Reply::calls(calls(agent).into_iter().chain(delegation))])
+    })
+}
+
+/// Makes a script in which each agent runs all commands, most of them in the background.
+fn running_commands(test: usize) -> Script {
+    script(|agent| {
+        let calls = COMMANDS.iter().enumerate().map(|(number, (command, _))| {
+            let command = command.replace("MARK", &mark(test, agent));
+            let arguments = json!({ "command": command, "background": number > 0 });
+            call(&format!("r{number}"), "run_command", arguments)
+        });
+        calls.collect()
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
-fn grant(directory: &Path) -> Grant {
-    let (rules, access, scope) = (Rules::default(), Access::Inherit, vec![directory.to_owned()]);
-    Grant::mint(Charter { mode: Mode::Auto, rules, access, scope, protected: Vec::new(), depth: 3 })
+fn grant(mode: Mode, directory: &Path) -> Grant {
+    // Also where there is no sandbox to be had.
+    let rules = Rules { allow: vec!["run_command".parse().unwrap()], ..Rules::default() };
+    let (access, scope, protected) = (Access::Inherit, vec![directory.to_owned()], Vec::new());
+    Grant::mint(Charter { mode, rules: vec![rules], access, scope, protected, depth: 3 })
 }
 
-#[tokio::test]
-async fn every_levels_processes_are_gone_before_its_end_is_recorded() {
+fn open(script: Script, tools: Vec<Arc<dyn Tool>>, witness: Witness, bus: Arc<dyn Bus>) -> Session {
+    let model = Arc::new(Scripted::new(script));
+    let parts = Parts {
+        models: Arc::new(Catalogue::new(Pace::Prompt).with("test", model)),
+        tools,
+        journal: Arc::new(witness),
+        vault: Arc::new(MemoryVault::default()),
+        rulebook: Arc::new(NoRulebook),
+        hooks: None,
+        workshop: None,
+        bus,
+        settings: Settings::default(),
+    };
+    Session::open(SessionId::from(uuid::Uuid::now_v7()), parts)
+}
+
+/// Lets a tree start its processes, stops it when so many of each agent are away, and sees that
+/// each agent's are gone when its end is recorded.
+async fn contain(test: usize, mode: Mode, script: Script, tools: Vec<Arc<dyn Tool>>, away: usize) {
     let place = TempDir::new().unwrap();
     let directory = place.path().canonicalize().unwrap();
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
-    let inner = MemoryJournal::new(Arc::clone(&bus));
-    let alive = Arc::<Mutex<BTreeMap<_, _>>>::default();
-    let witness = Witness { inner, directory: directory.clone(), alive: Arc::clone(&alive) };
-    let model = Arc::new(Scripted::new(script()));
-    let mut tools = adjutant_tools::all(&adjutant_tools::Settings::default());
-    tools.push(Arc::new(Endless(directory.clone())));
-    let models = Arc::new(Catalogue::new(Pace::Prompt).with("test", model));
-    let (journal, settings) = (Arc::new(witness), Settings::default());
-    let session = Session::open(
-        SessionId::from(uuid::Uuid::now_v7()),
-        Parts {
-            models,
-            tools,
-            journal,
-            vault: Arc::new(MemoryVault::default()),
-            rulebook: Arc::new(NoRulebook),
-            bus,
-            settings,
-        },
-    );
+    let (inner, ends) = (MemoryJournal::new(Arc::clone(&bus)), Arc::<Mutex<Vec<_>>>::default());
+    let session = open(script, tools, Witness { inner, test, ends: Arc::clone(&ends) }, bus);
     let mut events = session.events(0);
     let root = Root {
         model: "test".to_owned(),
         system: "".into(),
         schema: None,
-        grant: grant(&directory),
+        grant: grant(mode, &directory),
         allowance: Allowance::default(),
         workdir: directory.clone(),
         stay: Stay::UntilDone,
     };
     session.begin(root, "go".to_owned()).await.unwrap();
-    let mut up = 0;
-    let mut endings = Vec::new();
-    while let Some(seen) = events.next().await {
-        let Seen::Event(event) = seen.unwrap() else { panic!("nothing lags here") };
-        match &event.kind {
-            EventKind::Progressed { .. } => {
-                up += 1;
-                if up == 3 {
-                    session.send(&AgentPath::root(), Command::Cancel).await.unwrap();
-                }
-            }
-            EventKind::Finished { outcome, receipt } => {
-                assert!(receipt.uncontained.is_empty(), "{receipt:?}");
-                endings.push((event.path.to_string(), outcome.ending));
-            }
-            _ => {}
+    let stopping = async {
+        let is_up = |agent: &&str| alive(&format!("sleep\0{}\0", mark(test, agent))) == away;
+        while !LEVELS.iter().all(&is_up) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-    }
-    let paths = ["root.sub-1.sub-1", "root.sub-1", "root"];
-    assert_eq!(endings, paths.map(|path| (path.to_owned(), Ending::Cancelled)));
-    for path in paths {
-        let path: AgentPath = path.parse().unwrap();
-        assert_eq!(Endless::pids(&directory, &path).len(), PROCESSES, "{path}");
-        assert_eq!(alive.lock().unwrap()[&path], 0, "{path}");
+        session.send(&AgentPath::root(), Command::Cancel).await.unwrap();
+    };
+    let watching = async {
+        while let Some(seen) = events.next().await {
+            let Seen::Event(event) = seen.unwrap() else { continue };
+            if let EventKind::Finished { outcome, receipt } = &event.kind {
+                assert_eq!(outcome.ending, Ending::Cancelled, "{outcome:?}");
+                assert!(receipt.uncontained.is_empty(), "{receipt:?}");
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, async { tokio::join!(stopping, watching) }).await.unwrap();
+    let expected: Vec<_> = LEVELS.iter().rev().map(|agent| ((*agent).to_owned(), 0)).collect();
+    assert_eq!(*ends.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn what_a_call_left_that_never_returned_is_gone_before_the_end_is_recorded() {
+    let test = 1;
+    let mut tools = adjutant_tools::all(&adjutant_tools::Settings::default());
+    tools.push(Arc::new(Endless(test)));
+    let script = script(|_| vec![call("e", "endless", json!({}))]);
+    contain(test, Mode::Auto, script, tools, COMMANDS[0].1).await;
+}
+
+#[tokio::test]
+async fn commands_of_every_level_are_gone_before_its_end_is_recorded() {
+    let confiner = [env!("CARGO_BIN_EXE_adjutant"), "__confine"].map(OsString::from).to_vec();
+    let cases =
+        [(2, Mode::Dangerous, Sandbox::default()), (3, Mode::Auto, Sandbox::detect(confiner))];
+    for (test, mode, sandbox) in cases {
+        let mut settings = adjutant_tools::Settings::default();
+        settings.commands.keeper = Some(keeper());
+        settings.commands.sandbox = sandbox;
+        let away = COMMANDS.iter().map(|(_, away)| away).sum();
+        let tools = adjutant_tools::all(&settings);
+        contain(test, mode, running_commands(test), tools, away).await;
     }
 }

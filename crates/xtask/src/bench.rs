@@ -3,13 +3,14 @@
 use std::{fs, path::Path};
 
 use anyhow::Result;
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
     cargo,
     measure::{self, Cost},
-    streams,
+    searches, streams,
 };
 
 /// How many children there are where there are many.
@@ -17,10 +18,34 @@ pub(crate) const CHILDREN: usize = 1000;
 /// What the root is told.
 pub(crate) const TASK: &str = "go";
 
-/// Builds the release binary and measures it.
-#[expect(clippy::print_stdout, reason = "it is what was asked for")]
-pub(crate) fn run(runs: usize) -> Result<()> {
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Starting, and a thousand children
+    Agents,
+    /// A thousand answers at once
+    Streams,
+    /// Searching and reading fifty thousand files, against `rg`
+    Searches,
+}
+
+/// Builds the release binary and measures a part of it, or all.
+pub(crate) fn run(part: Option<Part>, runs: usize) -> Result<()> {
     cargo(&["build", "--release", "--package", "adjutant"])?;
+    let is_wanted = |it: &Part| part.is_none_or(|part| part == *it);
+    for part in Part::value_variants().iter().filter(|it| is_wanted(it)) {
+        match part {
+            Part::Agents => agents(runs)?,
+            Part::Streams => streams::run()?,
+            Part::Searches => searches::run(runs)?,
+        }
+    }
+    Ok(())
+}
+
+/// Measures starting, and a thousand children.
+#[expect(clippy::print_stdout, reason = "it is what was asked for")]
+fn agents(runs: usize) -> Result<()> {
     let place = TempDir::new()?;
     let one = script(place.path(), "one", &one_turn())?;
     let many = script(place.path(), "many", &fan_out())?;
@@ -42,7 +67,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         each,
         child(&kept)
     );
-    streams::run()
+    Ok(())
 }
 
 fn one_turn() -> Value {
@@ -64,7 +89,7 @@ fn fan_out() -> Value {
 }
 
 /// Writes a script and returns the model that says it.
-fn script(place: &Path, name: &str, script: &Value) -> Result<String> {
+pub(crate) fn script(place: &Path, name: &str, script: &Value) -> Result<String> {
     let path = place.join(name).with_extension("json");
     fs::write(&path, script.to_string())?;
     Ok(format!("scripted/{}", path.display()))
@@ -82,6 +107,15 @@ pub(crate) fn command(model: &str, settings: &[String]) -> Vec<String> {
 /// Prints the median of several runs.
 #[expect(clippy::print_stdout, reason = "it is what was asked for")]
 fn row(name: &str, runs: usize, command: &[String]) -> Result<Cost> {
+    let cost = median(runs, command)?;
+    let (cpu, memory, wall) =
+        (cost.cpu as f64 / 1e3, cost.memory as f64 / 1024.0, cost.wall as f64 / 1e3);
+    println!("{name:<36}{cpu:>10.1}{memory:>12.1}{wall:>10.1}");
+    Ok(cost)
+}
+
+/// Returns the median of several runs, after one that is not counted.
+pub(crate) fn median(runs: usize, command: &[String]) -> Result<Cost> {
     measure::run(command)?;
     let costs = (0..runs).map(|_| measure::run(command)).collect::<Result<Vec<_>>>()?;
     let median = |of: fn(&Cost) -> i64| {
@@ -89,13 +123,9 @@ fn row(name: &str, runs: usize, command: &[String]) -> Result<Cost> {
         values.sort_unstable();
         values[values.len() / 2]
     };
-    let cost = Cost {
+    Ok(Cost {
         cpu: median(|cost| cost.cpu),
         memory: median(|cost| cost.memory),
         wall: median(|cost| cost.wall),
-    };
-    let (cpu, memory, wall) =
-        (cost.cpu as f64 / 1e3, cost.memory as f64 / 1024.0, cost.wall as f64 / 1e3);
-    println!("{name:<36}{cpu:>10.1}{memory:>12.1}{wall:>10.1}");
-    Ok(cost)
+    })
 }

@@ -1,7 +1,10 @@
 //! Set-up, checks and benchmarks, as `cargo xtask …`.
 
 mod bench;
+mod forest;
 mod measure;
+mod searches;
+mod setup;
 mod streams;
 
 use std::process::Command;
@@ -13,13 +16,17 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 enum Task {
+    /// Install what the tests need and is missing: bubblewrap and ripgrep, on Debian
+    Setup,
     /// Run every test of the workspace
     Test,
     /// Run what has to hold before a change lands: format, lints, tests
     Check,
     /// Measure the release build: cold start, a thousand children, the journal's price, a
-    /// thousand streams
+    /// thousand streams, a tree of fifty thousand files
     Bench {
+        /// What is measured; without it, everything
+        part: Option<bench::Part>,
         /// How often each case is run
         #[arg(long, default_value_t = 10)]
         runs: usize,
@@ -41,15 +48,17 @@ enum Task {
 
 fn main() -> Result<()> {
     match Task::parse() {
+        Task::Setup => setup::run(),
         Task::Test => test(),
         Task::Check => check(),
-        Task::Bench { runs } => bench::run(runs),
+        Task::Bench { part, runs } => bench::run(part, runs),
         Task::Fuzz { arguments } => fuzz(&arguments),
         Task::Measure { command } => measure::print(&command),
     }
 }
 
 fn test() -> Result<()> {
+    setup::run()?;
     cargo(&["test", "--workspace"])
 }
 

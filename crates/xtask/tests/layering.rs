@@ -28,7 +28,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
         ],
     ),
     // Not shipped.
-    ("adjutant-fuzz", &["adjutant-core", "adjutant-models"]),
+    ("adjutant-fuzz", &["adjutant-core", "adjutant-engine", "adjutant-models", "adjutant-tools"]),
     ("xtask", &[]),
 ];
 

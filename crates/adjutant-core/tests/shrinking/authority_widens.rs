@@ -8,7 +8,7 @@ use adjutant_core::{
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
-const TOOLS: [(&str, Effect); 5] = [
+pub(crate) const TOOLS: [(&str, Effect); 5] = [
     ("read_file", Effect::Read),
     ("edit_file", Effect::Write),
     ("run_command", Effect::Execute),
@@ -29,16 +29,16 @@ const SCOPES: [&str; 7] = [".", "src", "src/deep", "..", "/", "/etc", "src/../..
 const PATHS: [&str; 5] =
     ["/project/a", "/project/src/b", "/project/src/deep/c", "/etc/passwd", "/"];
 
-fn spec(name: &str, effect: Effect) -> ToolSpec {
+pub(crate) fn spec(name: &str, effect: Effect) -> ToolSpec {
     let (description, parameters) = (String::new(), serde_json::Value::Null);
     ToolSpec { name: name.to_owned(), description, parameters, effect }
 }
 
-fn mode() -> impl Strategy<Value = Mode> {
+pub(crate) fn mode() -> impl Strategy<Value = Mode> {
     select(&Mode::ALL[..])
 }
 
-fn rules() -> impl Strategy<Value = Rules> {
+pub(crate) fn rules() -> impl Strategy<Value = Rules> {
     let list = || vec(select(&RULES[..]).prop_map(|rule| rule.parse::<Pattern>().unwrap()), 0..3);
     (list(), list(), list()).prop_map(|(allow, ask, deny)| Rules { allow, ask, deny })
 }
@@ -54,17 +54,17 @@ fn access() -> impl Strategy<Value = Access> {
     ]
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+pub(crate) fn wish() -> impl Strategy<Value = Wish> {
     let scope = option::of(select(&SCOPES[..]).prop_map(Into::into));
     (option::of(mode()), rules(), access(), scope, option::of(0..9u8))
         .prop_map(|(mode, rules, access, scope, depth)| Wish { mode, rules, access, scope, depth })
 }
 
-fn charter() -> impl Strategy<Value = Charter> {
+pub(crate) fn charter() -> impl Strategy<Value = Charter> {
     (mode(), rules(), access(), 0..5u8).prop_map(|(mode, rules, access, depth)| Charter {
         protected: Vec::new(),
         mode,
-        rules,
+        rules: vec![rules],
         access,
         scope: vec!["/project".into()],
         depth,
@@ -104,6 +104,9 @@ proptest! {
                 let (above, below) = (parent.judge(&tool, touches), child.judge(&tool, touches));
                 prop_assert!(below.verdict <= above.verdict, "{above} but {below}");
                 prop_assert!(path.is_within(&below.agent), "{} is no ancestor", below.agent);
+                let verdicts = touches.iter().map(|touch| child.verdict(&tool, touch));
+                let verdict = verdicts.min().unwrap_or(below.verdict);
+                prop_assert_eq!(verdict, below.verdict, "{}", below);
             }
             parent = child;
         }
@@ -114,7 +117,7 @@ fn root(mode: Mode) -> Grant {
     let (rules, access) = (Rules::default(), Access::Inherit);
     Grant::mint(Charter {
         mode,
-        rules,
+        rules: vec![rules],
         access,
         scope: vec!["/project".into()],
         protected: Vec::new(),
@@ -150,8 +153,14 @@ fn a_rule_loosens_what_the_mode_asks_but_not_what_it_denies() {
     for (mode, verdict) in [(Mode::Plan, Verdict::Deny), (Mode::Ask, Verdict::Allow)] {
         let rules = Rules { allow: vec!["edit_file".parse().unwrap()], ..Rules::default() };
         let (scope, access) = (vec!["/project".into()], Access::Inherit);
-        let grant =
-            Grant::mint(Charter { mode, rules, access, scope, protected: Vec::new(), depth: 0 });
+        let grant = Grant::mint(Charter {
+            mode,
+            rules: vec![rules],
+            access,
+            scope,
+            protected: Vec::new(),
+            depth: 0,
+        });
         assert_eq!(grant.judge(&edit, &write("/project/a")).verdict, verdict);
         assert!(grant.judge(&edit, &write("/etc/passwd")).verdict < Verdict::Allow);
     }
@@ -190,7 +199,7 @@ fn bottomless() -> Charter {
     let (rules, access) = (Rules::default(), Access::Inherit);
     Charter {
         mode: Mode::Auto,
-        rules,
+        rules: vec![rules],
         access,
         scope: vec!["/project".into()],
         protected: Vec::new(),

@@ -6,3 +6,4 @@
 mod authority_widens;
 mod budget_overspent;
 mod fold_goes_astray;
+mod stand_in_widens;

@@ -122,11 +122,11 @@ async fn a_limit_on_money_needs_a_price() {
     let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
     let script = endless().price(price);
     let plan =
-        Plan::new(script).allowance(Allowance { micros: count(4000), ..Allowance::default() });
+        Plan::new(script).allowance(Allowance { micros: count(9000), ..Allowance::default() });
     let mut tree = plan.begin("go").await;
     assert_eq!(tree.end().await.ending, Ending::BudgetExceeded);
     let receipt = tree.receipt("root");
-    assert!(receipt.micros > 1500 && receipt.micros <= 4000, "{receipt:?}");
+    assert!(receipt.micros > 1500 && receipt.micros <= 9000, "{receipt:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,10 +332,10 @@ async fn a_child_that_asks_for_more_than_there_is_learns_what_it_gets() {
         asked: asked.to_owned(),
         given: given.to_owned(),
     };
-    let tokens = Allowance { tokens: count(3000), ..Allowance::default() };
+    let tokens = Allowance { tokens: count(20_000), ..Allowance::default() };
     let used = Reply::calls([spawn("c1", "x")]).using(hundred());
     for (allowance, starts, child, expected) in [
-        (tokens, used, "root.agent-1", clamp("tokens", "50000", "2900")),
+        (tokens, used, "root.agent-1", clamp("tokens", "50000", "19900")),
         (
             minute(),
             Reply::calls([sub("c1", "x")]),

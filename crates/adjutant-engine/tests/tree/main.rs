@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests may panic")]
 
 mod answer_does_not_fit;
+mod answer_is_forgotten;
 mod authority_leaks;
 mod cancelling_leaves_something;
 mod child_outlives_its_parent;
 mod fork_forgets;
+mod hook_is_ignored;
+mod isolation_is_ignored;
 mod journal_fails;
 mod limit_is_not_kept;
 mod model_breaks;

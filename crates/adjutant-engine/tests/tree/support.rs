@@ -5,9 +5,9 @@ use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
-    EventKind, Grant, Held, Host, Journal, Message, Mode, Model, ModelError, ModelInfo, NoRulebook,
-    Origin, Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool, ToolError,
-    ToolSpec, WireLog,
+    EventKind, Grant, Held, Hooks, Host, Journal, Message, Mode, Model, ModelError, ModelInfo,
+    NoRulebook, Origin, Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool,
+    ToolError, ToolSpec, WireLog, Workshop,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -50,6 +50,8 @@ pub(crate) struct Plan {
     schema: Option<Value>,
     tools: Vec<Arc<dyn Tool>>,
     models: Vec<(&'static str, Arc<dyn Model>)>,
+    hooks: Option<Arc<dyn Hooks>>,
+    workshop: Option<Arc<dyn Workshop>>,
     bus: LocalBus,
     journal: Box<MakeJournal>,
 }
@@ -78,6 +80,8 @@ impl Plan {
             schema: None,
             tools: adjutant_tools::all(&adjutant_tools::Settings::default()),
             models: Vec::new(),
+            hooks: None,
+            workshop: None,
             bus: LocalBus::default(),
             journal: Box::new(|bus| Arc::new(MemoryJournal::new(bus))),
         }
@@ -130,6 +134,14 @@ impl Plan {
         self
     }
 
+    pub(crate) fn hooks(self, hooks: Arc<dyn Hooks>) -> Self {
+        Self { hooks: Some(hooks), ..self }
+    }
+
+    pub(crate) fn workshop(self, workshop: Arc<dyn Workshop>) -> Self {
+        Self { workshop: Some(workshop), ..self }
+    }
+
     /// Has a model of that name; the script is `test`.
     pub(crate) fn model(mut self, name: &'static str, model: impl Model + 'static) -> Self {
         self.models.push((name, Arc::new(model)));
@@ -142,7 +154,7 @@ impl Plan {
         let workdir = std::env::current_dir().unwrap();
         let grant = Grant::mint(Charter {
             mode: self.mode,
-            rules: self.rules.clone(),
+            rules: vec![self.rules.clone()],
             access: Access::Inherit,
             scope: vec![workdir.clone()],
             protected: Vec::new(),
@@ -181,6 +193,8 @@ impl Plan {
             journal: Arc::clone(&journal),
             vault: Arc::new(MemoryVault::default()),
             rulebook: Arc::new(NoRulebook),
+            hooks: self.hooks,
+            workshop: self.workshop,
             bus,
             settings: self.settings,
         };

@@ -2,11 +2,14 @@
 
 mod chat;
 mod conversation;
+mod edit;
 mod gemini;
 mod messages;
 mod reading;
+mod repair;
 mod request;
 mod responses;
+mod shell;
 mod sse;
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -23,6 +26,9 @@ pub static TARGETS: &[Target] = &[
     responses::TARGET,
     gemini::TARGET,
     request::TARGET,
+    edit::TARGET,
+    repair::TARGET,
+    shell::TARGET,
 ];
 
 /// Returns one provider of each kind.

@@ -4,8 +4,9 @@ use std::{iter, num::NonZeroU64, sync::Arc};
 
 use adjutant_core::{
     Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Clamp, Context, Delivery, Digest,
-    Effect, Event, EventKind, Fact, FileState, Image, Limits, Message, Mode, Native, Order,
-    Outcome, Part, QuestionId, Receipt, Rules, SessionId, ToolCall, ToolResult, Usage, When, Wish,
+    Effect, Event, EventKind, Fact, FileState, Handed, Handover, Image, Isolation, Limits, Message,
+    Mode, Native, Order, Outcome, Part, QuestionId, Receipt, Rules, SessionId, ToolCall,
+    ToolResult, Usage, When, Wish,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -66,7 +67,7 @@ fn next(kind: &EventKind) -> Option<EventKind> {
                 mode: 0o100_644,
             };
             let (before, after) = (Some(state("old")), Some(state("new")));
-            EventKind::Changed { call_id: AWKWARD.into(), path: text(), before, after }
+            EventKind::Changed { call_id: AWKWARD.into(), file: text(), before, after }
         }
         EventKind::Changed { .. } => {
             EventKind::Asked { question, call_id: "c1".into(), ask: Arc::new(ask()) }
@@ -117,6 +118,7 @@ fn started() -> EventKind {
         schema: Some(Arc::new(serde_json::json!({ AWKWARD: null }))),
         limits: Limits { authority, allowance },
         delivery: Delivery::Pushed,
+        isolation: Isolation::Worktree,
     };
     EventKind::Started {
         order: Arc::new(order),
@@ -142,9 +144,22 @@ fn finished() -> EventKind {
         unfinished: vec![AgentPath::root().child("scout", 1)],
         clamped: vec![clamp()],
         uncontained: vec![AWKWARD.to_owned()],
+        failed_hooks: [AWKWARD.to_owned()].into(),
+        handover: Some(handover()),
     };
     let outcome = Outcome::failed(Cause::Stuck, AWKWARD, AWKWARD);
     EventKind::Finished { outcome: Arc::new(outcome), receipt: Arc::new(receipt) }
+}
+
+fn handover() -> Handover {
+    let (files, worktree) = (vec![AWKWARD.to_owned()], AWKWARD.to_owned());
+    Handover {
+        patch: Some(AWKWARD.to_owned()),
+        directory: AWKWARD.to_owned(),
+        files: files.clone(),
+        handed: Handed::Conflict { files, worktree },
+        left_out: vec![AWKWARD.to_owned()],
+    }
 }
 
 fn message() -> Message {

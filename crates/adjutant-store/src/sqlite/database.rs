@@ -38,6 +38,10 @@ const MIGRATIONS: &[&str] = &[
     ) strict;
     insert into event select (session << 40) + seq, body from former;
     drop table former;",
+    "create table content (
+        digest text not null unique,
+        bytes blob not null
+    ) strict;",
 ];
 
 /// How many of the bits of an event's id are its position; the others are its session's

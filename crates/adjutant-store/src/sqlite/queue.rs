@@ -1,23 +1,22 @@
-//! Batches on their way into the file.
+//! Entries on their way into the file.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use adjutant_core::JournalError;
-
 use super::{
     database::Patience,
-    writer::{Batch, Failure, Writer},
+    entry::Entry,
+    writer::{Failure, Writer},
 };
 
-/// How many events are committed together at most.
+/// How much is committed together at most, in events.
 const GROUP: usize = 1024;
 
-/// Batches that wait, and the one who writes them.
+/// Entries that wait, and the one who writes them.
 ///
 /// It has no bound of its own: an agent gives two batches at most before it awaits them, so
-/// there are never many more batches than agents.
+/// there are never many more entries than agents.
 pub(super) struct Queue {
-    waiting: Mutex<Vec<Batch>>,
+    waiting: Mutex<Vec<Entry>>,
     writer: Mutex<Writer>,
 }
 
@@ -35,8 +34,8 @@ impl Queue {
         Self { waiting: Mutex::default(), writer: Mutex::new(writer) }
     }
 
-    pub(super) fn push(&self, batch: Batch) {
-        self.waiting().push(batch);
+    pub(super) fn push(&self, entry: Entry) {
+        self.waiting().push(entry);
     }
 
     /// Writes what waits, unless somebody is at it already.
@@ -83,29 +82,23 @@ impl Queue {
                 Err(Failure::Broken(error)) => Err(error),
                 Ok(()) => Ok(()),
             };
-            acknowledge(group, &written);
+            group.into_iter().for_each(|entry| entry.acknowledge(&written));
         }
     }
 
-    fn next(&self) -> Vec<Batch> {
+    fn next(&self) -> Vec<Entry> {
         let mut waiting = self.waiting();
-        let mut events = 0;
-        let mut fits = |batch: &Batch| {
-            let before = events;
-            events += batch.events.len();
+        let mut weight = 0;
+        let mut fits = |entry: &Entry| {
+            let before = weight;
+            weight += entry.weight();
             before < GROUP
         };
-        let count = waiting.iter().take_while(|batch| fits(batch)).count();
+        let count = waiting.iter().take_while(|entry| fits(entry)).count();
         waiting.drain(..count).collect()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Vec<Batch>> {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn acknowledge(group: Vec<Batch>, written: &Result<(), JournalError>) {
-    for batch in group {
-        drop(batch.reply.send(written.clone().map(|()| batch.last)));
     }
 }

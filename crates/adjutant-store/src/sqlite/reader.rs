@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, mpsc::Receiver};
 
-use adjutant_core::{Event, JournalError, Seq, SessionEntry, SessionId};
+use adjutant_core::{Digest, Event, JournalError, Seq, SessionEntry, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
 use tokio::sync::oneshot;
@@ -14,6 +14,7 @@ const FIND: &str = "select key from session where id = ?1";
 const PAGE: &str = "select id, body from event where id > ?1 and id < ?2 order by id limit ?3";
 const SESSIONS: &str = "select id, at, key from session order by at desc, id desc";
 const LAST: &str = "select max(id) from event where id < ?1";
+const CONTENT: &str = "select bytes from content where digest = ?1";
 
 /// Something to look up, and the way to answer.
 pub(super) type Question = Box<dyn FnOnce(&Result<Database, JournalError>) + Send>;
@@ -76,6 +77,15 @@ pub(super) fn sessions(connection: &Connection) -> rusqlite::Result<Vec<SessionE
         Ok(SessionEntry { id, at: at.unsigned_abs(), events: position(last).unsigned_abs() })
     };
     connection.prepare_cached(SESSIONS)?.query_map([], entry)?.collect()
+}
+
+/// Returns a content, if it is kept.
+pub(super) fn content(
+    connection: &Connection,
+    digest: &Digest,
+) -> rusqlite::Result<Option<Arc<[u8]>>> {
+    let bytes = |row: &Row<'_>| Ok(Arc::from(row.get_ref(0)?.as_blob()?));
+    connection.prepare_cached(CONTENT)?.query_row([digest.as_str()], bytes).optional()
 }
 
 fn event(row: &Row<'_>) -> rusqlite::Result<Arc<Event>> {

@@ -7,17 +7,18 @@ use std::{
     task::Poll,
 };
 
-use adjutant_core::{Bus, JournalError, Seq};
+use adjutant_core::{Bus, JournalError};
 use tokio::sync::oneshot;
 
 use super::{
     Durability,
+    entry::Entry,
     queue::{Progress, Queue},
-    writer::{Batch, Open, Writer},
+    writer::{Open, Writer},
 };
 use crate::worker::Worker;
 
-/// A queue of batches that is written by whoever waits for one of them: that takes a
+/// A queue of entries that is written by whoever waits for one of them: that takes a
 /// fraction of what it would take to wake a thread for it. A thread does it where the disk
 /// or another process has to be waited for. Dropping it writes what is left.
 pub(super) struct Scribe {
@@ -42,15 +43,15 @@ impl Scribe {
         Self { queue, durability, thread: LazyLock::new(start) }
     }
 
-    pub(super) fn take(&self, batch: Batch) {
-        self.queue.push(batch);
+    pub(super) fn take(&self, entry: Entry) {
+        self.queue.push(entry);
     }
 
-    /// Sees to it that a batch is written, also if nobody waits until it is.
-    pub(super) fn see_to(
+    /// Sees to it that an entry is written, also if nobody waits until it is.
+    pub(super) fn see_to<T>(
         scribe: &Arc<Self>,
-        written: oneshot::Receiver<Result<Seq, JournalError>>,
-    ) -> impl Future<Output = Option<Result<Seq, JournalError>>> + use<> {
+        written: oneshot::Receiver<Result<T, JournalError>>,
+    ) -> impl Future<Output = Option<Result<T, JournalError>>> + use<T> {
         let care = Care { scribe: Arc::clone(scribe), is_written: false };
         async move {
             let written = care.scribe.write(written).await;
@@ -59,10 +60,10 @@ impl Scribe {
         }
     }
 
-    async fn write(
+    async fn write<T>(
         &self,
-        mut written: oneshot::Receiver<Result<Seq, JournalError>>,
-    ) -> Option<Result<Seq, JournalError>> {
+        mut written: oneshot::Receiver<Result<T, JournalError>>,
+    ) -> Option<Result<T, JournalError>> {
         // Whoever else is ready to write comes first, so that one commit keeps it all.
         let mut has_waited = false;
         poll_fn(|context| {
@@ -92,7 +93,7 @@ impl Scribe {
     }
 }
 
-/// Cares for a batch until it is written.
+/// Cares for an entry until it is written.
 struct Care {
     scribe: Arc<Scribe>,
     is_written: bool,

@@ -9,15 +9,17 @@ use std::{
     },
 };
 
-use adjutant_core::{Bus, Event, JournalError, Millis, Seq, SessionId};
+use adjutant_core::{Bus, JournalError, Millis, SessionId};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, params,
     types::{ToSqlOutput, ValueRef},
 };
-use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::database::{Database, Patience, is_busy, place};
+use super::{
+    database::{Database, Patience, is_busy, place},
+    entry::{Batch, Content, Entry},
+};
 #[cfg(debug_assertions)]
 use crate::failpoint::{Failpoint, Place};
 
@@ -29,37 +31,7 @@ const FIND: &str = "select key from session where id = ?1";
 const LAST: &str = "select coalesce(max(id), ?1) - ?1 from event where id between ?1 and ?2";
 const ADMIT: &str = "insert into session (id, at) values (?1, ?2)";
 const KEEP: &str = "insert into event (id, body) values (?1, ?2)";
-
-/// Events to be kept together.
-pub(super) struct Batch {
-    session: SessionId,
-    pub(super) events: Vec<Event>,
-    // The events as JSON, one after the other, and where each ends.
-    bodies: Vec<u8>,
-    ends: Vec<usize>,
-    pub(super) last: Seq,
-    pub(super) reply: oneshot::Sender<Result<Seq, JournalError>>,
-}
-
-impl Batch {
-    /// Encodes events.
-    pub(super) fn encode(
-        session: SessionId,
-        mut events: Vec<Event>,
-        reply: oneshot::Sender<Result<Seq, JournalError>>,
-    ) -> Result<Self, JournalError> {
-        let (mut bodies, mut ends) = (Vec::new(), Vec::with_capacity(events.len()));
-        for event in &mut events {
-            // The position is a column of its own.
-            event.seq = 0;
-            serde_json::to_writer(&mut bodies, event).map_err(|error| {
-                JournalError(format!("an event of `{}` cannot be written: {error}", event.path))
-            })?;
-            ends.push(bodies.len());
-        }
-        Ok(Self { session, events, bodies, ends, last: 0, reply })
-    }
-}
+const STORE: &str = "insert into content (digest, bytes) values (?1, ?2) on conflict do nothing";
 
 /// Where a session's next event goes.
 #[derive(Clone, Copy)]
@@ -75,11 +47,11 @@ pub(super) enum Failure {
     Broken(JournalError),
 }
 
-/// Writes groups of batches.
+/// Writes groups of entries.
 pub(super) struct Writer {
     open: Open,
     bus: Arc<dyn Bus>,
-    // Opened for the first batch, so that a journal nobody writes to leaves no file.
+    // Opened for the first entry, so that a journal nobody writes to leaves no file.
     file: Option<Result<File, JournalError>>,
 }
 
@@ -92,7 +64,10 @@ impl Writer {
     }
 
     /// Writes a group, all or nothing, and shows it.
-    pub(super) fn write(&mut self, group: &mut [Batch], patience: Patience) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, group: &mut [Entry], patience: Patience) -> Result<(), Failure> {
+        if patience == Patience::None && group.iter().any(Entry::is_big) {
+            return Err(Failure::Busy);
+        }
         let Self { open, bus, file } = self;
         if file.is_none() {
             *file = open(patience).and_then(|opened| opened.map(File::new).transpose()).transpose();
@@ -157,7 +132,7 @@ impl File {
     fn write(
         &mut self,
         bus: &dyn Bus,
-        group: &mut [Batch],
+        group: &mut [Entry],
         patience: Patience,
     ) -> Result<(), Failure> {
         self.moved.clear();
@@ -170,20 +145,27 @@ impl File {
         self.tails.extend(self.moved.drain());
         #[cfg(debug_assertions)]
         self.failpoint.reach(Place::AfterCommit);
-        for batch in group {
-            batch.events.drain(..).for_each(|event| bus.publish(batch.session, event));
+        for entry in group {
+            entry.show(bus);
         }
         #[cfg(debug_assertions)]
         self.failpoint.reach(Place::AfterPublish);
         Ok(())
     }
 
-    fn commit(&mut self, group: &mut [Batch], patience: Patience) -> rusqlite::Result<()> {
+    fn commit(&mut self, group: &mut [Entry], patience: Patience) -> rusqlite::Result<()> {
         let Self { database: Database { connection, .. }, tails, moved, .. } = self;
         connection.busy_timeout(patience.time())?;
         connection.prepare_cached("begin immediate")?.execute([])?;
         let keep = || {
-            for batch in group {
+            for entry in group {
+                let batch = match entry {
+                    Entry::Content(content) => {
+                        store(connection, content)?;
+                        continue;
+                    }
+                    Entry::Batch(batch) => batch,
+                };
                 let known = moved.get(&batch.session).or_else(|| tails.get(&batch.session));
                 let mut tail = match known {
                     Some(tail) => *tail,
@@ -229,6 +211,11 @@ fn keep(connection: &Connection, batch: &mut Batch, tail: &mut Tail) -> rusqlite
     Ok(())
 }
 
+fn store(connection: &Connection, content: &Content) -> rusqlite::Result<()> {
+    let row = params![content.digest.as_str(), &content.bytes[..]];
+    connection.prepare_cached(STORE)?.execute(row).map(drop)
+}
+
 fn explain(path: &Path, error: &rusqlite::Error) -> JournalError {
     let path = path.display();
     // A position we were sure of is taken. Our idea of the tail stays as it was, so all
@@ -243,15 +230,17 @@ fn explain(path: &Path, error: &rusqlite::Error) -> JournalError {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot;
+
     use super::*;
     use crate::{Durability, LocalBus};
 
-    fn batch(session: u128) -> Batch {
+    fn batch(session: u128) -> Entry {
         let id = Uuid::from_u128(1);
         let rested = format!(r#"{{"seq":0,"at":0,"path":"root","id":"{id}","event":"rested"}}"#);
         let events = vec![serde_json::from_str(&rested).unwrap()];
         let session = Uuid::from_u128(session).into();
-        Batch::encode(session, events, oneshot::channel().0).unwrap()
+        Entry::Batch(Batch::encode(session, events, oneshot::channel().0).unwrap())
     }
 
     #[test]
@@ -261,7 +250,7 @@ mod tests {
         let database = Database::open(&path, Durability::Process, Patience::Some);
         let database = database.unwrap().unwrap();
         let (mut file, bus) = (File::new(database).ok().unwrap(), LocalBus::default());
-        let mut write = |group: &mut [Batch]| file.write(&bus, group, Patience::Some);
+        let mut write = |group: &mut [Entry]| file.write(&bus, group, Patience::Some);
         write(&mut [batch(1)]).ok().unwrap();
         let other = Connection::open(&path).unwrap();
         other.execute(KEEP, params![place(1, 2), ""]).unwrap();
@@ -269,18 +258,41 @@ mod tests {
         assert!(write(&mut [batch(2), batch(1)]).is_err());
         let mut second = [batch(2), batch(2)];
         write(&mut second).ok().unwrap();
-        assert_eq!(second.map(|batch| batch.last), [1, 2]);
+        let last = |entry| match entry {
+            Entry::Batch(batch) => batch.last,
+            Entry::Content(_) => 0,
+        };
+        assert_eq!(second.map(last), [1, 2]);
+    }
+
+    fn writer(path: &Path) -> Writer {
+        let path = path.to_owned();
+        let open: Open =
+            Arc::new(move |patience| Database::open(&path, Durability::Process, patience));
+        Writer::new(open, Arc::new(LocalBus::default()))
+    }
+
+    #[test]
+    fn a_big_content_is_not_written_while_a_task_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = writer(&directory.path().join("journal.db"));
+        let content = |length| {
+            let bytes: Arc<[u8]> = vec![0; length].into();
+            let (digest, reply) = (adjutant_core::Digest::of(&bytes), oneshot::channel().0);
+            [batch(1), Entry::Content(Content { digest, bytes, reply })]
+        };
+        let (mut big, mut small) = (content(1_000_000), content(1000));
+        assert!(writer.write(&mut big, Patience::Some).is_ok());
+        assert!(writer.write(&mut small, Patience::None).is_ok());
+        let written = writer.write(&mut content(2_000_000), Patience::None);
+        assert!(matches!(written, Err(Failure::Busy)));
     }
 
     #[test]
     fn a_long_log_is_copied_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal.db");
-        let open: Open = {
-            let path = path.clone();
-            Arc::new(move |patience| Database::open(&path, Durability::Process, patience))
-        };
-        let mut writer = Writer::new(open, Arc::new(LocalBus::default()));
+        let mut writer = writer(&path);
         while !writer.is_untidy() {
             let mut group: Vec<_> = (0..500).map(batch).collect();
             writer.write(&mut group, Patience::Some).ok().unwrap();

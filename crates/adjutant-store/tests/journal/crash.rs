@@ -9,7 +9,8 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, Bus, Command, Detail, Errand, Event, Journal, SessionId, Undelivered, Watch,
+    Address, Bus, Command, Detail, Digest, Errand, Event, EventKind, FileState, Journal, SessionId,
+    Undelivered, Vault, Watch,
 };
 use adjutant_store::LocalBus;
 use futures_util::{future::BoxFuture, stream::BoxStream};
@@ -64,9 +65,52 @@ async fn child() {
     }
 }
 
+/// Keeps what a file held and records the change, again and again, until it dies.
+#[tokio::test]
+async fn changing_child() {
+    let Some(path) = env::var_os(FILE).map(PathBuf::from) else { return };
+    let journal = open(&path);
+    for number in 0..100_000_u32 {
+        let digest = journal.keep(content(number)).await.unwrap();
+        let seq = journal.append(session(1), vec![changed(digest)]).await.unwrap();
+        report(format_args!("acknowledged {seq}"));
+    }
+}
+
+/// What a file held before its `number`th change; some of it is big.
+fn content(number: u32) -> Arc<[u8]> {
+    let length = if number % 16 == 3 { 300_000 } else { 3 };
+    number.to_le_bytes().repeat(length).into()
+}
+
+fn changed(digest: Digest) -> Event {
+    let before = Some(FileState { digest, bytes: 0, mode: 0o100_644 });
+    let (call_id, file) = ("c1".into(), "/a".to_owned());
+    Event { kind: EventKind::Changed { call_id, file, before, after: None }, ..rested() }
+}
+
+/// Checks that all of what the recorded changes replaced is there, and counts them.
+async fn changes(path: &Path) -> u32 {
+    let journal = open(path);
+    let events = journal.read(session(1), 0, usize::MAX).await.unwrap();
+    for (event, number) in events.iter().zip(0..) {
+        let EventKind::Changed { before: Some(before), .. } = &event.kind else {
+            panic!("{event:?}");
+        };
+        let kept = journal.fetch(&before.digest).await.unwrap();
+        assert!(kept == Some(content(number)), "what change {number} replaced is lost");
+    }
+    assert_whole(path);
+    u32::try_from(events.len()).unwrap()
+}
+
 fn start(path: &Path, failpoint: Option<&str>) -> Child {
+    start_as("crash::child", path, failpoint)
+}
+
+fn start_as(child: &str, path: &Path, failpoint: Option<&str>) -> Child {
     Process::new(env::current_exe().unwrap())
-        .args(["--exact", "crash::child"])
+        .args(["--exact", child])
         .env(FILE, path)
         .envs(failpoint.map(|failpoint| ("ADJUTANT_FAILPOINT", failpoint)))
         .stdout(Stdio::null())
@@ -127,6 +171,35 @@ async fn all_that_was_shown_outlives_a_process_that_is_killed() {
     let next = kept.len() as u64 + 1;
     assert_eq!(journal.append(session(1), vec![rested()]).await, Ok(next));
     assert_whole(&path);
+}
+
+#[tokio::test]
+async fn what_a_change_replaces_is_there_before_the_change_is() {
+    // Each change is two commits: first the content, then the event.
+    for commit in 1..=8 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal.db");
+        let failpoint = format!("after_commit:{commit}");
+        let died = start_as("crash::changing_child", &path, Some(&failpoint)).wait().unwrap();
+        assert!(!died.success());
+        assert_eq!(changes(&path).await, commit / 2);
+        if commit % 2 == 1 {
+            let name = Digest::of(&content(commit / 2));
+            assert!(open(&path).fetch(&name).await.unwrap().is_some(), "{commit}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_changes_replaced_outlives_a_process_that_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("journal.db");
+    let mut child = start_as("crash::changing_child", &path, None);
+    let mut reports = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(reports.any(|report| report == "acknowledged 50"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(changes(&path).await >= 50);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use adjutant_core::{Bus, Detail, Journal};
+use adjutant_core::{Bus, Detail, Journal, Vault};
 use adjutant_store::LocalBus;
 use futures_util::{FutureExt, StreamExt, future};
 use rusqlite::Connection;
@@ -46,6 +46,7 @@ async fn a_file_of_an_older_version_goes_on_in_the_new_form() {
                 body text not null, primary key (session, seq)) strict, without rowid;
             insert into event select id >> 40, id & 0xFFFFFFFFFF, body from newer;
             drop table newer;
+            drop table content;
             pragma user_version = 1;",
         )
         .unwrap();
@@ -59,6 +60,36 @@ async fn a_file_of_an_older_version_goes_on_in_the_new_form() {
 }
 
 #[tokio::test]
+async fn a_file_from_before_there_was_a_vault_gets_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("journal.db");
+    assert_eq!(open(&path).append(session(1), vec![rested()]).await, Ok(1));
+    let older = Connection::open(&path).unwrap();
+    older.execute_batch("drop table content; pragma user_version = 2;").unwrap();
+    drop(older);
+    let journal = open(&path);
+    let name = journal.keep(Arc::from(*b"content")).await.unwrap();
+    assert_eq!(journal.fetch(&name).await, Ok(Some(Arc::from(*b"content"))));
+    assert_eq!(journal.append(session(1), vec![rested()]).await, Ok(2));
+    assert_eq!(positions(&journal, session(1)).await, [1, 2]);
+}
+
+#[tokio::test]
+async fn the_same_content_takes_its_room_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("journal.db");
+    let journal = open(&path);
+    for _ in 0..3 {
+        journal.keep(Arc::from(*b"content")).await.unwrap();
+    }
+    let rows =
+        Connection::open(&path)
+            .unwrap()
+            .query_row("select count(*) from content", [], |row| row.get::<_, i64>(0));
+    assert_eq!(rows, Ok(1));
+}
+
+#[tokio::test]
 async fn a_file_that_is_not_understood_is_refused_and_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let newer = directory.path().join("newer.db");
@@ -69,7 +100,8 @@ async fn a_file_that_is_not_understood_is_refused_and_left_as_it_is() {
         let before = fs::read(&path).unwrap();
         let journal = open(&path);
         let appended = journal.append(session(1), vec![rested()]).await.map(drop);
-        for result in [appended, journal.sessions().await.map(drop)] {
+        let kept = journal.keep(Arc::from(*b"content")).await.map(drop);
+        for result in [appended, kept, journal.sessions().await.map(drop)] {
             let error = result.unwrap_err().to_string();
             assert!(error.contains(path.to_str().unwrap()) && error.contains(why), "{error}");
         }

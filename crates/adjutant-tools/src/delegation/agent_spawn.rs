@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use adjutant_core::{
-    Access, Allowance, AllowedModels, Context, Delivery, Effect, Host, Limits, Order, Started,
-    ToolError, Wish,
+    Access, Allowance, AllowedModels, Context, Delivery, Effect, Host, Isolation, Limits, Order,
+    Started, ToolError, Wish,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -125,6 +125,7 @@ impl AgentSpawn {
             schema: schema(args.output_schema),
             limits: Limits { authority, allowance },
             delivery: Delivery::Pushed,
+            isolation: Isolation::Shared,
         })
     }
 

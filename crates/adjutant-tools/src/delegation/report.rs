@@ -66,5 +66,6 @@ pub(super) fn notes(receipt: &Receipt) -> Vec<String> {
     if !receipt.uncontained.is_empty() {
         notes.push(format!("may still be running: {}", receipt.uncontained.join(", ")));
     }
+    notes.extend(receipt.handover.iter().map(ToString::to_string));
     notes
 }

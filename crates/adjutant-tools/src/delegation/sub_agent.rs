@@ -1,8 +1,8 @@
 //! `sub_agent`: a child that is waited for.
 
 use adjutant_core::{
-    Access, Allowance, AllowedModels, Context, Delivery, Effect, Host, Limits, Order, Report,
-    ToolError, Wish,
+    Access, Allowance, AllowedModels, Context, Delivery, Effect, Host, Isolation, Limits, Order,
+    Report, ToolError, Wish,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -54,6 +54,7 @@ impl SubAgent {
             schema: schema(args.output_schema),
             limits: Limits { authority, allowance: self.allowance },
             delivery: Delivery::Awaited,
+            isolation: Isolation::Shared,
         })
     }
 }

@@ -8,8 +8,9 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentId, AgentPath, Allowance, Clamp, Context, Delegation, Delivery, Ending, Limits,
-    Order, Outcome, Receipt, Refusal, Report, Started, State, Status, When, Wish,
+    Access, AgentId, AgentPath, Allowance, Clamp, Context, Delegation, Delivery, Ending, Handed,
+    Handover, Isolation, Limits, Order, Outcome, Receipt, Refusal, Report, Started, State, Status,
+    When, Wish,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -119,6 +120,7 @@ async fn sub_agent_orders_what_its_arguments_say() {
         schema: None,
         limits: limits(Access::Inherit, time),
         delivery: Delivery::Awaited,
+        isolation: Isolation::Shared,
     };
     assert_eq!(order("sub_agent", json!({ "prompt": "look" })).await, plain);
     let arguments = json!({
@@ -275,16 +277,24 @@ async fn what_did_not_go_as_meant_is_said() {
         clamped: vec![Clamp { what: "tokens".into(), asked: "9".into(), given: "5".into() }],
         unfinished: vec![path().child("sub", 2)],
         uncontained: vec!["sleep 9".into()],
+        handover: Some(Handover {
+            patch: Some("/kept/a.patch".into()),
+            directory: "/project".into(),
+            files: vec!["a".into()],
+            handed: Handed::Applied,
+            left_out: vec!["`sub` was left out".into()],
+        }),
         ..Receipt::default()
     };
     let seat = runtime.seat();
     let answer = seat.call("sub_agent", json!({ "prompt": "x" })).await.unwrap();
     let expected = "[root.sub-1 completed: 0 calls, 0 tokens, 0.0s; tokens 9 was cut to 5; did \
-                    not finish: root.sub-1.sub-2; may still be running: sleep 9]";
+                    not finish: root.sub-1.sub-2; may still be running: sleep 9; its changes are \
+                    made in `a`; `sub` was left out]";
     assert!(answer.ends_with(expected), "{answer}");
     let status = seat.call("agent_status", json!({ "agent_id": ID })).await.unwrap();
     let status: Value = serde_json::from_str(&status).unwrap();
-    assert_eq!(status["notes"].as_array().unwrap().len(), 3);
+    assert_eq!(status["notes"].as_array().unwrap().len(), 4);
 }
 
 #[tokio::test]

@@ -68,6 +68,23 @@ async fn a_walk_passes_by_what_a_rule_denies() {
     assert_eq!(listed, format!("a.txt (4 bytes)\ndeep/\nsecrets/{}", out(2)));
 }
 
+#[tokio::test]
+async fn a_walk_goes_no_further_than_a_rule_allows() {
+    let files = [("work/a.txt", "word"), ("there/b.txt", "word"), ("there/deep/c.txt", "word")];
+    let (_keep, mut seat) = project(&files);
+    let there = seat.workdir.join("there");
+    seat.workdir.push("work");
+    for (below, expected) in [("none", 0), ("*.txt", 1), ("**", 2)] {
+        let rules = [there.clone(), there.join(below)];
+        let rule = |path: PathBuf| format!("search_files({})", path.display()).parse().unwrap();
+        let rules = Rules { allow: rules.map(rule).into(), ..Rules::default() };
+        let seat = Seat::at(&seat.workdir).with_rules(rules);
+        let call = json!({ "pattern": "word", "path": there });
+        let found = seat.call("search_files", call).await.unwrap();
+        assert_eq!(found.matches(": word").count(), expected, "{below}: {found}");
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_walk_does_not_follow_links_out_of_its_directory() {
@@ -112,6 +129,47 @@ async fn what_cannot_be_read_is_refused_with_a_reason() {
         assert!(error.contains(expected), "{error}");
     }
     assert!(seat.files_read().is_empty());
+}
+
+#[tokio::test]
+async fn a_picture_is_shown_as_one_and_other_bytes_are_not() {
+    let (_keep, seat) = project(&[]);
+    let write = |name: &str, start: &[u8], length: usize| {
+        let mut bytes = start.to_vec();
+        bytes.resize(length, 0);
+        fs::write(seat.workdir.join(name), bytes).unwrap();
+    };
+    let (png, most) = (b"\x89PNG\r\n\x1a\n", 5 * 1024 * 1024);
+    write("small.png", png, 9);
+    write("large.png", png, most);
+    write("huge.png", png, most + 1);
+    write("program", b"\x7FELF", most + 1);
+    write("archive", b"PK\x03\x04", 100);
+    let read = async |arguments| seat.call("read_file", arguments).await;
+    let said = read(json!({ "path": "small.png" })).await.unwrap();
+    assert_eq!(said, "[a picture, image/png, 9 bytes: it is attached]");
+    assert!(read(json!({ "path": "large.png" })).await.unwrap().contains("5242880 bytes"));
+    {
+        let images = seat.images.lock().unwrap();
+        assert_eq!((images.len(), images[0].media_type.as_str()), (2, "image/png"));
+        assert_eq!(&*images[0].data, "iVBORw0KGgoA");
+        assert_eq!(images[1].data.len(), most.div_ceil(3) * 4);
+    }
+    let cases = [
+        (
+            json!({ "path": "huge.png" }),
+            "picture (image/png) of 5242881 bytes: the most shown are 5 MiB",
+        ),
+        (json!({ "path": "small.png", "offset": 1 }), "leave out `offset` and `limit`"),
+        (json!({ "path": "small.png", "limit": 1 }), "leave out `offset` and `limit`"),
+        (json!({ "path": "program" }), "is a binary file (a program, 5242881 bytes)"),
+        (json!({ "path": "archive" }), "is a binary file (a zip archive, 100 bytes)"),
+    ];
+    for (arguments, expected) in cases {
+        let error = read(arguments).await.unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(seat.images.lock().unwrap().len(), 2);
 }
 
 #[tokio::test]

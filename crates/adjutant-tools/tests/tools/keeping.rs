@@ -105,6 +105,16 @@ async fn what_has_left_its_session_is_gone_when_the_command_ends_by_itself() {
 }
 
 #[tokio::test]
+async fn a_command_that_reads_nothing_it_is_given_ends_all_the_same() {
+    let watched = Watched::new();
+    let mut kept = watched.start("exec 9>alive; echo away >&9; sleep 1000");
+    // More than the command's pipe takes, and less than all pipes on the way.
+    kept.input.as_mut().unwrap().write(&[0; 100_000]).await.unwrap();
+    tokio::time::timeout(PATIENCE, Box::new(kept).end()).await.unwrap().unwrap();
+    assert_eq!(watched.alive(), 0);
+}
+
+#[tokio::test]
 async fn a_keeper_that_was_killed_confirms_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let keeper = Keeper { program: "sh".into(), arguments: vec!["-c".into(), "kill -9 $$".into()] };

@@ -1,14 +1,17 @@
 //! An agent's end of the `Host` port, which writes down what tools do with it.
 
 use std::{
+    collections::VecDeque,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use adjutant_core::{
     Access, AgentPath, Answer, Ask, CallId, Change, Charter, Delegation, Fact, Grant, Held, Host,
     Image, Mode, Rules, Tool, ToolError, Touch,
 };
+use adjutant_tools::Settings;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,12 +20,21 @@ pub(crate) struct Seat {
     pub(crate) workdir: PathBuf,
     pub(crate) token: CancellationToken,
     pub(crate) answer: Answer,
+    /// What is answered first, one to a question.
+    pub(crate) answers: Mutex<VecDeque<Answer>>,
     pub(crate) asked: Mutex<Vec<Ask>>,
     pub(crate) facts: Mutex<Vec<Fact>>,
     pub(crate) images: Mutex<Vec<Image>>,
     pub(crate) changes: Mutex<Vec<Change>>,
-    /// What the call is judged by; as if by the engine, unless a test says otherwise.
-    pub(crate) judged: Vec<Touch>,
+    /// What calls told of how far they were.
+    pub(crate) progress: Mutex<Vec<String>>,
+    /// What calls gave into custody.
+    pub(crate) held: Mutex<Vec<Box<dyn Held>>>,
+    /// Done once, when a change is recorded and not yet made.
+    pub(crate) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// What the last call was judged by.
+    pub(crate) judged: Mutex<&'static [Touch]>,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) delegation: Option<Box<dyn Delegation>>,
     pub(crate) agent: AgentPath,
     pub(crate) call: CallId,
@@ -33,7 +45,7 @@ impl Seat {
     pub(crate) fn at(workdir: &Path) -> Self {
         let charter = Charter {
             mode: Mode::Plan,
-            rules: Rules::default(),
+            rules: Vec::new(),
             access: Access::Inherit,
             scope: vec![workdir.to_owned()],
             protected: Vec::new(),
@@ -43,11 +55,16 @@ impl Seat {
             workdir: workdir.to_owned(),
             token: CancellationToken::new(),
             answer: Answer::Unattended,
+            answers: Mutex::default(),
             asked: Mutex::default(),
             facts: Mutex::default(),
             images: Mutex::default(),
             changes: Mutex::default(),
-            judged: Vec::new(),
+            progress: Mutex::default(),
+            held: Mutex::default(),
+            meanwhile: Mutex::default(),
+            judged: Mutex::default(),
+            tools: adjutant_tools::all(&settings()),
             delegation: None,
             agent: AgentPath::root(),
             call: "c1".into(),
@@ -60,7 +77,7 @@ impl Seat {
         let (access, scope) = (Access::Inherit, vec![self.workdir.clone()]);
         let grant = mint(Charter {
             mode: Mode::Auto,
-            rules,
+            rules: vec![rules],
             access,
             scope,
             protected: Vec::new(),
@@ -69,8 +86,42 @@ impl Seat {
         Self { grant, ..self }
     }
 
+    pub(crate) fn in_mode(self, mode: Mode) -> Self {
+        let (rules, access, scope) = (Vec::new(), Access::Inherit, vec![self.workdir.clone()]);
+        let protected = Vec::new();
+        let grant = mint(Charter { mode, rules, access, scope, protected, depth: 3 });
+        Self { grant, ..self }
+    }
+
+    /// Returns another agent of the tree, with the same tools.
+    pub(crate) fn other(&self, agent: &str) -> Self {
+        let (agent, tools) = (agent.parse().unwrap(), self.tools.clone());
+        Self { agent, tools, ..Self::at(&self.workdir) }
+    }
+
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<String, String> {
-        let called = self::tool(tool).call(arguments, self).await;
+        self.call_after(tool, arguments, || {}).await
+    }
+
+    /// Returns what a call would be judged by.
+    pub(crate) fn touches(&self, tool: &str, arguments: &Value) -> Vec<Touch> {
+        self.tool(tool).touches(arguments, &self.workdir)
+    }
+
+    fn tool(&self, name: &str) -> &Arc<dyn Tool> {
+        self.tools.iter().find(|tool| tool.spec().name == name).unwrap()
+    }
+
+    /// Calls a tool as the engine does. Between the judging and the call something happens.
+    pub(crate) async fn call_after(
+        &self,
+        tool: &str,
+        arguments: Value,
+        happens: impl FnOnce(),
+    ) -> Result<String, String> {
+        *self.judged.lock().unwrap() = self.touches(tool, &arguments).leak();
+        happens();
+        let called = self.tool(tool).call(arguments, self).await;
         called.map_err(|ToolError(text)| text)
     }
 
@@ -89,8 +140,28 @@ fn mint(charter: Charter) -> Grant {
     Grant::mint(charter)
 }
 
+/// Waits for something that nobody tells of.
+pub(crate) async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The usual ones, with a keeper for commands.
+pub(crate) fn settings() -> Settings {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only there can commands be kept"))]
+    let mut settings = Settings::default();
+    #[cfg(unix)]
+    {
+        let program = env!("CARGO_BIN_EXE_keeper").into();
+        let keeper = adjutant_tools::keeper::Keeper { program, arguments: Vec::new() };
+        settings.commands.keeper = Some(keeper);
+    }
+    settings
+}
+
 pub(crate) fn tool(name: &str) -> Arc<dyn Tool> {
-    let tools = adjutant_tools::all(&adjutant_tools::Settings::default());
+    let tools = adjutant_tools::all(&settings());
     tools.into_iter().find(|tool| tool.spec().name == name).unwrap()
 }
 
@@ -116,7 +187,7 @@ impl Host for Seat {
     }
 
     fn progress(&self, text: String) {
-        panic!("no tool tells its progress yet: {text}");
+        self.progress.lock().unwrap().push(text);
     }
 
     fn note(&self, fact: Fact) {
@@ -124,7 +195,7 @@ impl Host for Seat {
     }
 
     fn judged(&self) -> &[Touch] {
-        &self.judged
+        *self.judged.lock().unwrap()
     }
 
     fn attach(&self, image: Image) {
@@ -133,16 +204,22 @@ impl Host for Seat {
 
     fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
         self.changes.lock().unwrap().push(change);
+        if let Some(meanwhile) = self.meanwhile.lock().unwrap().take() {
+            meanwhile();
+        }
         Box::pin(async { Ok(()) })
     }
 
-    fn hold(&self, held: Box<dyn Held>) {
-        panic!("no tool starts a process yet: {}", held.what());
+    fn hold(&self, new: Box<dyn Held>) {
+        let mut held = self.held.lock().unwrap();
+        held.retain_mut(|held| !held.is_over());
+        held.push(new);
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<'_, Answer> {
         self.asked.lock().unwrap().push(ask);
-        Box::pin(async { self.answer.clone() })
+        let answer = self.answers.lock().unwrap().pop_front();
+        Box::pin(async { answer.unwrap_or_else(|| self.answer.clone()) })
     }
 
     fn delegation(&self) -> Option<&dyn Delegation> {

@@ -28,11 +28,12 @@ fn ask_user_has_the_schema_of_its_document() {
 
 #[test]
 fn each_tool_has_the_parameters_of_its_document() {
-    let table: [(&str, &[&str], &[&str]); 10] = [
+    let table: [(&str, &[&str], &[&str]); 19] = [
         ("list_dir", &[], &["path", "recursive"]),
         ("read_file", &["path"], &["offset", "limit"]),
         ("find_files", &["pattern"], &["path"]),
         ("search_files", &["pattern"], &["path", "glob", "context", "case_insensitive"]),
+        ("web_fetch", &["url"], &["offset"]),
         ("ask_user", &["question"], &["choices"]),
         ("sub_agent", &["prompt"], &["tools", "model", "system_prompt", "output_schema"]),
         (
@@ -43,6 +44,18 @@ fn each_tool_has_the_parameters_of_its_document() {
         ("agent_status", &["agent_id"], &[]),
         ("agent_cancel", &["agent_id"], &[]),
         ("agent_list", &[], &[]),
+        ("write_file", &["path", "content"], &[]),
+        ("edit_file", &["path", "old_text", "new_text"], &["replace_all"]),
+        ("multi_edit", &["path", "edits"], &[]),
+        ("delete_file", &["path"], &[]),
+        (
+            "run_command",
+            &["command"],
+            &["directory", "timeout", "background", "network", "unconfined"],
+        ),
+        ("read_output", &["job"], &["wait"]),
+        ("write_input", &["job"], &["text", "close"]),
+        ("stop_command", &["job"], &[]),
     ];
     let tools = adjutant_tools::all(&Settings::default());
     assert_eq!(tools.len(), table.len());
@@ -76,7 +89,7 @@ fn a_model_is_told_which_models_it_may_name() {
     let described = |models: &[&str], name: &str| {
         let models = models.iter().map(|model| model.parse::<AllowedModel>().unwrap()).collect();
         let settings = DelegationSettings { models, ..DelegationSettings::default() };
-        let tools = adjutant_tools::all(&Settings { delegation: settings });
+        let tools = adjutant_tools::all(&Settings { delegation: settings, ..Settings::default() });
         let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
         tool.spec().parameters["properties"]["model"]["description"].as_str().unwrap().to_owned()
     };

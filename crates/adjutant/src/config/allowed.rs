@@ -9,7 +9,7 @@ use crate::{CliError, error::Kind};
 impl Written {
     /// Refuses an entry of `sub_agents.models` that no model can fit.
     pub(super) fn check_allowed(&self, providers: &Providers) -> Result<(), CliError> {
-        for assignment in self.0.iter().filter(|it| it.key.name == "sub_agents.models") {
+        for assignment in self.assignments.iter().filter(|it| it.key.name == "sub_agents.models") {
             let entries = assignment.value.as_array().into_iter().flatten();
             for entry in entries.filter_map(Value::as_str) {
                 check(entry, providers).map_err(|(why, hint)| {

@@ -1,20 +1,26 @@
 //! Every key there is, and what it sets.
 
-use adjutant_core::Mode;
-use adjutant_engine::Unattended;
+use adjutant_core::{Mode, Pattern};
+use adjutant_engine::{ChildQuestions, Unattended};
 use adjutant_models::{Effort, Format, ProviderSettings};
 use adjutant_store::Durability;
+use adjutant_tools::HookEvent;
+#[cfg(feature = "mcp")]
+use adjutant_tools::mcp::ServerSettings;
 use toml::Value;
 
 use self::{
-    Form::{Hidden, List, Number, Text},
-    Project::{Any, Never, Tighter},
+    Form::{Flag, Hidden, List, Number, Text},
+    Project::{Any, Never, Tighter, Trusted},
 };
+#[cfg(feature = "mcp")]
+use super::server::SERVER_KEYS;
 use super::{
     Config, Journal,
+    hook::HookSettings,
     value::{
         Wrong, absolute_path, base_url, budget, budget_of_dollars, budget_of_seconds, choice,
-        count, headers, list, milliseconds, number, proxy, seconds, text,
+        count, flag, headers, list, milliseconds, number, proxy, seconds, text,
     },
 };
 use crate::nearest::nearest;
@@ -38,6 +44,11 @@ pub(super) enum Setter {
     Config(fn(&mut Config, &Value) -> Result<(), Wrong>),
     /// The settings of the provider whose name stands for the `*` in the key's.
     Provider(fn(&mut ProviderSettings, &Value) -> Result<(), Wrong>),
+    /// The settings of the hook whose name stands for the `*` in the key's.
+    Hook(fn(&mut HookSettings, &Value) -> Result<(), Wrong>),
+    /// The settings of the server whose name stands for the `*` in the key's.
+    #[cfg(feature = "mcp")]
+    Server(fn(&mut ServerSettings, &Value) -> Result<(), Wrong>),
 }
 
 /// What a value looks like where it is written.
@@ -47,6 +58,8 @@ pub(super) enum Form {
     Text,
     /// A number.
     Number,
+    /// Yes or no.
+    Flag,
     /// A list, to which every layer adds.
     List,
     /// A table whose values are shown to nobody.
@@ -61,11 +74,13 @@ pub(super) enum Project {
     Any,
     /// Set it to no more than the user has.
     Tighter,
+    /// Add to it, as far as the person agreed to that.
+    Trusted,
     /// Nothing.
     Never,
 }
 
-pub(super) static KEYS: [Key; 36] = [
+static KEYS: [Key; 46] = [
     key("model", Text, Any, |config, value| put(&mut config.model, text(value).map(Some))),
     key("reasoning", Text, Any, |config, value| {
         put(&mut config.reasoning, effort(value).map(Some))
@@ -134,11 +149,36 @@ pub(super) static KEYS: [Key; 36] = [
     key("sub_agents.models", List, Never, |config, value| {
         add(&mut config.settings.allowed_models, list(value))
     }),
-    key("permissions.allow", List, Never, |config, value| {
-        add(&mut config.rules.allow, list(value))
+    key("sub_agents.questions", Text, Never, |config, value| {
+        put(&mut config.settings.child_questions, child_questions(value))
     }),
-    key("permissions.ask", List, Any, |config, value| add(&mut config.rules.ask, list(value))),
-    key("permissions.deny", List, Any, |config, value| add(&mut config.rules.deny, list(value))),
+    key("permissions.allow", List, Trusted, |config, value| {
+        add(&mut config.own_rules().allow, list(value))
+    }),
+    key("permissions.ask", List, Any, |config, value| {
+        add(&mut config.own_rules().ask, list(value))
+    }),
+    key("permissions.deny", List, Any, |config, value| {
+        add(&mut config.own_rules().deny, list(value))
+    }),
+    key("commands.environment", List, Never, |config, value| {
+        add(&mut config.passed_variables, variables(value))
+    }),
+    hook("hooks.*.event", |hook, value| {
+        put(&mut hook.event, choice(value, &HookEvent::ALL).map(Some))
+    }),
+    hook("hooks.*.match", |hook, value| put(&mut hook.calls, pattern(value).map(Some))),
+    hook("hooks.*.command", |hook, value| put(&mut hook.command, text(value).map(Some))),
+    Key {
+        form: Number,
+        ..hook("hooks.*.timeout", |hook, value| put(&mut hook.timeout, seconds(value).map(Some)))
+    },
+    key("undo.commands", Flag, Never, |config, value| put(&mut config.undo_commands, flag(value))),
+    key("git.auto_commit", Flag, Never, |config, value| put(&mut config.auto_commit, flag(value))),
+    key("git.checkpoints", Flag, Never, |config, value| put(&mut config.checkpoints, flag(value))),
+    key("web.allow_private", List, Never, |config, value| {
+        add(&mut config.web.allow_private, list(value))
+    }),
     provider("providers.*.base_url", Text, |provider, value| {
         put(&mut provider.base_url, base_url(value).map(Some))
     }),
@@ -181,10 +221,23 @@ const fn provider(
     Key { name, form, project: Never, set: Setter::Provider(set) }
 }
 
+/// Makes a key that each hook has. A repository somebody cloned must not run anything.
+const fn hook(name: &'static str, set: fn(&mut HookSettings, &Value) -> Result<(), Wrong>) -> Key {
+    Key { name, form: Text, project: Never, set: Setter::Hook(set) }
+}
+
 impl Key {
+    /// Returns every key there is.
+    pub(super) fn all() -> impl Iterator<Item = &'static Self> {
+        #[cfg(feature = "mcp")]
+        return KEYS.iter().chain(&SERVER_KEYS);
+        #[cfg(not(feature = "mcp"))]
+        KEYS.iter()
+    }
+
     /// Finds a key and what stands for the `*` in its name.
     pub(super) fn find(name: &str) -> Option<(&'static Self, Option<String>)> {
-        KEYS.iter().find_map(|key| match matched(key.name, name)? {
+        Self::all().find_map(|key| match matched(key.name, name)? {
             "" => Some((key, None)),
             subject => Some((key, Some(subject.to_owned()))),
         })
@@ -193,13 +246,13 @@ impl Key {
     /// Returns the name of the key that was probably meant.
     pub(super) fn meant(name: &str) -> String {
         let subject = name.split('.').nth(1).filter(|_| name.split('.').count() == 3);
-        let names: Vec<_> = KEYS.iter().map(|key| key.name_of(subject)).collect();
+        let names: Vec<_> = Self::all().map(|key| key.name_of(subject)).collect();
         nearest(name, names.iter().map(String::as_str)).unwrap_or_default().to_owned()
     }
 
     /// Returns what stands where a key has the name of a provider, if it cannot be one.
     pub(super) fn bad_subject(name: &str) -> Option<&str> {
-        let mut subjects = KEYS.iter().filter_map(|key| {
+        let mut subjects = Self::all().filter_map(|key| {
             let (before, after) = key.name.split_once('*')?;
             name.strip_prefix(before)?.strip_suffix(after)
         });
@@ -213,8 +266,7 @@ impl Key {
 
     /// Reports whether a name is that of a table some keys are in.
     pub(super) fn is_section(name: &str) -> bool {
-        let mut sections = KEYS
-            .iter()
+        let mut sections = Self::all()
             .flat_map(|key| key.name.match_indices('.').map(|(dot, _)| &key.name[..dot]));
         sections.any(|section| matched(section, name).is_some())
     }
@@ -261,14 +313,27 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_plain)
 }
 
-fn put<T>(place: &mut T, value: Result<T, Wrong>) -> Result<(), Wrong> {
+pub(super) fn put<T>(place: &mut T, value: Result<T, Wrong>) -> Result<(), Wrong> {
     *place = value?;
     Ok(())
 }
 
-fn add<T>(place: &mut impl Extend<T>, more: Result<Vec<T>, Wrong>) -> Result<(), Wrong> {
+pub(super) fn add<T>(place: &mut impl Extend<T>, more: Result<Vec<T>, Wrong>) -> Result<(), Wrong> {
     place.extend(more?);
     Ok(())
+}
+
+fn variables(value: &Value) -> Result<Vec<String>, Wrong> {
+    let names: Vec<String> = list(value)?;
+    let is_no_name = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+    match names.iter().find(is_no_name) {
+        Some(name) => Err(format!("has an entry that is not the name of a variable: `{name}`")),
+        None => Ok(names),
+    }
+}
+
+fn pattern(value: &Value) -> Result<Pattern, Wrong> {
+    text(value)?.parse().map_err(|bad| format!("cannot be read: {bad}"))
 }
 
 fn mode(value: &Value) -> Result<Mode, Wrong> {
@@ -289,4 +354,8 @@ fn durability(value: &Value) -> Result<Durability, Wrong> {
 
 fn unattended(value: &Value) -> Result<Unattended, Wrong> {
     choice(value, &[("go_on", Unattended::GoOn), ("fail", Unattended::Fail)])
+}
+
+fn child_questions(value: &Value) -> Result<ChildQuestions, Wrong> {
+    choice(value, &[("raise", ChildQuestions::Raise), ("deny", ChildQuestions::Deny)])
 }

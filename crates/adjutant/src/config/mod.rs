@@ -9,7 +9,10 @@
 //! a key: a row in `key.rs`, a field here, an entry with a comment in `defaults.toml`.
 
 mod allowed;
+mod hook;
 mod key;
+#[cfg(feature = "mcp")]
+mod server;
 mod show;
 mod source;
 mod value;
@@ -17,6 +20,7 @@ mod written;
 
 use std::{
     collections::BTreeMap,
+    mem::discriminant,
     num::NonZeroU64,
     path::{Path, PathBuf},
     sync::Arc,
@@ -27,8 +31,15 @@ use adjutant_core::{Allowance, Mode, Rules};
 use adjutant_engine::Settings;
 use adjutant_models::{Effort, PROVIDERS, ProviderSettings, Providers, Unfit};
 use adjutant_store::Durability;
+use adjutant_tools::Hook;
+use adjutant_tools::WebSettings;
 
+#[cfg(feature = "mcp")]
+use adjutant_tools::mcp::{Server, ServerSettings};
+
+pub(crate) use self::written::{find_project, project_of};
 use self::{
+    hook::HookSettings,
     key::{Project, Setter},
     written::Assignment,
 };
@@ -49,10 +60,28 @@ pub struct Config {
     /// The providers, as they are set up.
     pub providers: Arc<Providers>,
     provider_settings: BTreeMap<String, ProviderSettings>,
+    /// What is run before and after what agents do.
+    pub hooks: Vec<Hook>,
+    hook_settings: BTreeMap<String, HookSettings>,
+    /// The servers whose tools agents have.
+    #[cfg(feature = "mcp")]
+    pub servers: Vec<Server>,
+    #[cfg(feature = "mcp")]
+    server_settings: BTreeMap<String, ServerSettings>,
     /// How freely the root acts.
     pub mode: Mode,
-    /// Exceptions to that.
-    pub rules: Rules,
+    /// Exceptions to that, by layer, the weakest first.
+    pub rules: Vec<Rules>,
+    /// What the project's file allows and nobody agreed to.
+    pub untrusted: Vec<(String, Source)>,
+    /// Where the program keeps what is its own.
+    pub own_places: Vec<PathBuf>,
+    /// Where it keeps its data.
+    pub data: PathBuf,
+    /// Variables that commands see although their names say that they are secret.
+    pub passed_variables: Vec<String>,
+    /// What may be reached on the net.
+    pub web: WebSettings,
     /// The root's system prompt.
     pub instructions: String,
     /// What the tree may spend.
@@ -69,6 +98,12 @@ pub struct Config {
     pub journal_path: PathBuf,
     /// What it survives.
     pub durability: Durability,
+    /// Whether what commands do to files can be undone.
+    pub undo_commands: bool,
+    /// Whether what a root that completed its task changed is committed.
+    pub auto_commit: bool,
+    /// Whether the work tree is kept after each turn of the root.
+    pub checkpoints: bool,
     /// The engine's limits and habits.
     pub settings: Settings,
 }
@@ -91,15 +126,44 @@ impl Config {
     /// Checks what was written.
     pub fn check(written: &Written, around: &Surroundings) -> Result<Self, CliError> {
         let mut config = Self::blank();
-        for (index, assignment) in written.0.iter().enumerate() {
+        let mut layer = None;
+        for (index, assignment) in written.assignments.iter().enumerate() {
+            if layer.replace(discriminant(&assignment.source))
+                != Some(discriminant(&assignment.source))
+            {
+                config.rules.push(Rules::default());
+            }
             config.set(assignment)?;
             if matches!(assignment.source, Source::Project { .. }) {
-                assignment.check_project(&written.0[..index], around)?;
+                assignment.check_project(&written.assignments[..index], around)?;
             }
         }
+        config.untrusted.clone_from(&written.untrusted);
+        config.own_places = around.own_places(&config.journal_path);
+        config.data = around.data_home.join("adjutant");
         config.set_up_providers(written, around)?;
+        #[cfg(feature = "mcp")]
+        {
+            config.servers = written.servers(std::mem::take(&mut config.server_settings))?;
+        }
+        config.hooks = written.hooks(std::mem::take(&mut config.hook_settings))?;
         written.check_allowed(&config.providers)?;
         Ok(config)
+    }
+
+    /// Reports whether there is a server of that name.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn has_server(&self, name: &str) -> bool {
+        self.servers.iter().any(|server| server.name() == name)
+    }
+
+    /// Returns the rules of the layer that is being read.
+    fn own_rules(&mut self) -> &mut Rules {
+        if self.rules.is_empty() {
+            self.rules.push(Rules::default());
+        }
+        let last = self.rules.len() - 1;
+        &mut self.rules[last]
     }
 
     fn set(&mut self, assignment: &Assignment) -> Result<(), CliError> {
@@ -109,6 +173,15 @@ impl Config {
             Setter::Provider(set) => {
                 let provider = subject.clone().unwrap_or_default();
                 set(self.provider_settings.entry(provider).or_default(), value)
+            }
+            #[cfg(feature = "mcp")]
+            Setter::Server(set) => {
+                let server = subject.clone().unwrap_or_default();
+                set(self.server_settings.entry(server).or_default(), value)
+            }
+            Setter::Hook(set) => {
+                let hook = subject.clone().unwrap_or_default();
+                set(self.hook_settings.entry(hook).or_default(), value)
             }
         };
         set.map_err(|wrong| {
@@ -137,8 +210,22 @@ impl Config {
             reasoning: None,
             providers: Arc::default(),
             provider_settings: BTreeMap::new(),
+            hooks: Vec::new(),
+            hook_settings: BTreeMap::new(),
+            #[cfg(feature = "mcp")]
+            servers: Vec::new(),
+            #[cfg(feature = "mcp")]
+            server_settings: BTreeMap::new(),
             mode: Mode::Plan,
-            rules: Rules::default(),
+            rules: Vec::new(),
+            untrusted: Vec::new(),
+            own_places: Vec::new(),
+            data: PathBuf::new(),
+            undo_commands: true,
+            auto_commit: false,
+            checkpoints: false,
+            passed_variables: Vec::new(),
+            web: WebSettings::default(),
             instructions: String::new(),
             allowance: Allowance::default(),
             max_depth: 0,
@@ -160,7 +247,7 @@ impl Written {
             it.subject.as_ref() == Some(provider)
                 && setting.is_none_or(|setting| it.key.name.ends_with(setting))
         };
-        let place = self.0.iter().rfind(is_about).map(|it| format!("{}: ", it.source));
+        let place = self.assignments.iter().rfind(is_about).map(|it| format!("{}: ", it.source));
         let place = place.unwrap_or_default();
         let error = CliError::new(Kind::Config, format!("{place}{unfit}"));
         match nearest(provider, PROVIDERS.iter().map(|known| known.name)) {
@@ -181,7 +268,7 @@ impl Assignment {
             (Project::Tighter, Some(held)) if key.is_looser(value, &held.value) => {
                 format!("{source}: a project may not raise `{name}` from {} to {value}", held.value)
             }
-            (Project::Any | Project::Tighter, _) => return Ok(()),
+            (Project::Any | Project::Tighter | Project::Trusted, _) => return Ok(()),
         };
         let mut hint = format!("set it in {}", around.user_file().display());
         // A stranger's commands and addresses are nothing to hold out to anybody.
@@ -223,7 +310,10 @@ mod tests {
         let written = Written::read(&around(), Path::new("/nowhere"), &[]).unwrap();
         let mut unset = written.names();
         unset.retain(|(name, key)| {
-            !name.starts_with("providers.") && written.effective(name, key).is_none()
+            !name.starts_with("providers.")
+                && !name.starts_with("hooks.")
+                && !name.starts_with("mcp.")
+                && written.effective(name, key).is_none()
         });
         let unset: Vec<_> = unset.iter().map(|(_, key)| key.name).collect();
         let budget = ["budget.tokens", "budget.usd", "budget.time", "budget.turns", "budget.calls"];
@@ -336,6 +426,6 @@ mod tests {
             ask: vec![rule("edit_file(src/**)")],
             deny: vec![rule("web_fetch"), rule("run_command(rm *)")],
         };
-        assert_eq!(config.rules, expected);
+        assert_eq!(config.rules.last(), Some(&expected));
     }
 }

@@ -51,12 +51,22 @@ pub(super) fn proxy(value: &Value) -> Result<Proxy, Wrong> {
 
 /// Reads headers. None of their values gets into what is wrong.
 pub(super) fn headers(value: &Value) -> Result<Headers, Wrong> {
+    Headers::parse(pairs(value)?)
+}
+
+/// Reads names with values. None of the values gets into what is wrong.
+pub(super) fn pairs(value: &Value) -> Result<Vec<(&str, &str)>, Wrong> {
     let table = value.as_table().ok_or("must be a table of strings")?;
     let pairs = table.iter().map(|(name, value)| {
         let value = value.as_str().ok_or_else(|| format!("must have a string for `{name}`"))?;
         Ok((name.as_str(), value))
     });
-    Headers::parse(pairs.collect::<Result<Vec<_>, Wrong>>()?)
+    pairs.collect()
+}
+
+/// Reads yes or no.
+pub(super) fn flag(value: &Value) -> Result<bool, Wrong> {
+    value.as_bool().ok_or_else(|| not(value, "`true` or `false`"))
 }
 
 pub(super) fn list<T: FromStr<Err: Display>>(value: &Value) -> Result<Vec<T>, Wrong> {

@@ -14,18 +14,30 @@ use toml::{
 
 use super::{
     Source,
-    key::{Form, KEYS, Key},
+    key::{Form, Key, Project},
 };
-use crate::{CliError, Surroundings, error::Kind, nearest::nearest};
+use crate::{
+    CliError, Surroundings,
+    agreement::{Agreed, Agreements},
+    error::Kind,
+    nearest::nearest,
+};
 
 const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// Belongs to the store, which dies there on purpose in its tests.
 const FAILPOINT: &str = "ADJUTANT_FAILPOINT";
 
+/// What hooks are told: one of them may run us again.
+const HOOK_VARIABLES: [&str; 3] = ["ADJUTANT_HOOK_EVENT", "ADJUTANT_AGENT", "ADJUTANT_TOOL"];
+
 /// Everything that was written about the configuration, the weakest layer first.
 #[derive(Debug, Default)]
-pub struct Written(pub(super) Vec<Assignment>);
+pub struct Written {
+    pub(super) assignments: Vec<Assignment>,
+    /// What the project's file adds and the person did not agree to. It does not hold.
+    pub(super) untrusted: Vec<(String, Source)>,
+}
 
 /// One value for one key.
 pub(super) struct Assignment {
@@ -73,6 +85,7 @@ impl Written {
         if let Some((project, text)) = find_project(directory)? {
             let file = project.display().to_string();
             written.add_file(&text, &|line| Source::Project { file: file.clone(), line })?;
+            written.distrust(&Agreements::of(around).agreed(project_of(&project))?);
         }
         for (name, value) in &around.variables {
             written.add_variable(name, value)?;
@@ -85,6 +98,25 @@ impl Written {
             written.add(key, value, Source::Flag { flag })?;
         }
         Ok(written)
+    }
+
+    /// Takes out what a project's file adds and nobody agreed to.
+    fn distrust(&mut self, agreed: &Agreed) {
+        let Self { assignments, untrusted } = self;
+        let is_doubtful = |it: &&mut Assignment| {
+            it.key.project == Project::Trusted && matches!(it.source, Source::Project { .. })
+        };
+        for assignment in assignments.iter_mut().filter(is_doubtful) {
+            let Assignment { value: Value::Array(rules), source, .. } = assignment else {
+                continue;
+            };
+            // What is no text is refused later, like any other mistake.
+            let is_held = |rule: &Value| rule.as_str().is_none_or(|rule| agreed.allows(rule));
+            let (held, others): (Vec<_>, _) = std::mem::take(rules).into_iter().partition(is_held);
+            *rules = held;
+            let others = others.iter().filter_map(Value::as_str);
+            untrusted.extend(others.map(|rule| (rule.to_owned(), source.clone())));
+        }
     }
 
     fn add_defaults(&mut self, around: &Surroundings) -> Result<(), CliError> {
@@ -112,7 +144,7 @@ impl Written {
     /// Adds a value given outside a file.
     fn add(&mut self, name: &str, value: &str, source: Source) -> Result<(), CliError> {
         let (key, subject) = Key::find(name).ok_or_else(|| unknown(&source, name))?;
-        self.0.push(Assignment { key, subject, value: key.read(value), source });
+        self.assignments.push(Assignment { key, subject, value: key.read(value), source });
         Ok(())
     }
 
@@ -139,7 +171,7 @@ impl Written {
                         let why = error.message();
                         CliError::new(Kind::Config, format!("{source_here}: `{name}`: {why}"))
                     })?;
-                    self.0.push(Assignment { key, subject, value, source: source_here });
+                    self.assignments.push(Assignment { key, subject, value, source: source_here });
                 }
             }
         }
@@ -147,28 +179,47 @@ impl Written {
     }
 
     fn add_variable(&mut self, name: &str, value: &str) -> Result<(), CliError> {
-        if name == FAILPOINT {
+        if name == FAILPOINT || HOOK_VARIABLES.contains(&name) {
             return Ok(());
         }
-        let Some(key) = KEYS.iter().find(|key| key.variable().as_deref() == Some(name)) else {
+        let Some(key) = Key::all().find(|key| key.variable().as_deref() == Some(name)) else {
             let error = CliError::new(Kind::Config, format!("environment {name}: sets nothing"));
             if name.starts_with("ADJUTANT_PROVIDERS_") {
                 return Err(error.hint("`-c providers.NAME.KEY=VALUE` does, and a file does"));
             }
-            let variables: Vec<_> = KEYS.iter().filter_map(Key::variable).collect();
+            if name.starts_with("ADJUTANT_HOOKS_") {
+                return Err(error.hint("`-c hooks.NAME.KEY=VALUE` does, and a file does"));
+            }
+            if name.starts_with("ADJUTANT_MCP_") {
+                return Err(error.hint("`-c mcp.NAME.KEY=VALUE` does, and a file does"));
+            }
+            let variables: Vec<_> = Key::all().filter_map(Key::variable).collect();
             let meant = nearest(name, variables.iter().map(String::as_str)).unwrap_or_default();
             return Err(error.hint(format!("did you mean `{meant}`?")));
         };
         let source = Source::Environment { name: name.to_owned() };
-        self.0.push(Assignment { key, subject: None, value: key.read(value), source });
+        self.assignments.push(Assignment { key, subject: None, value: key.read(value), source });
         Ok(())
+    }
+
+    /// Returns every rule that holds: its list, the rule and where it is written.
+    pub(crate) fn rules(&self) -> Vec<(&'static str, String, String)> {
+        let lists = self.assignments.iter().filter_map(|assignment| {
+            let list = assignment.key.name.strip_prefix("permissions.")?;
+            Some((list, assignment.value.as_array()?, assignment.source.to_string()))
+        });
+        let rules = lists.flat_map(|(list, rules, source)| {
+            let rules = rules.iter().filter_map(toml::Value::as_str);
+            rules.map(move |rule| (list, rule.to_owned(), source.clone()))
+        });
+        rules.collect()
     }
 
     /// Returns every name that can be shown, with its key, in the order of the keys. A key
     /// with a `*` in its name has those that were set, or one that was not.
     pub(super) fn names(&self) -> Vec<(String, &'static Key)> {
-        let names = KEYS.iter().flat_map(|key| {
-            let ours = self.0.iter().filter(|assignment| assignment.key.name == key.name);
+        let names = Key::all().flat_map(|key| {
+            let ours = self.assignments.iter().filter(|assignment| assignment.key.name == key.name);
             let set: BTreeSet<_> = ours.map(Assignment::name).collect();
             let unset = set.is_empty().then(|| key.name_of(None));
             set.into_iter().chain(unset).map(move |name| (name, key))
@@ -179,11 +230,14 @@ impl Written {
     /// Returns what holds for a key by its name, and where it came from: one place, or every
     /// place that added to a list.
     pub(super) fn effective(&self, name: &str, key: &Key) -> Option<(Value, Vec<&Source>)> {
-        let mut ours = self.0.iter().filter(|assignment| assignment.name() == name);
+        let mut ours = self.assignments.iter().filter(|assignment| assignment.name() == name);
         if key.form != Form::List {
             return ours.next_back().map(|last| (last.value.clone(), vec![&last.source]));
         }
         let mut ours: Vec<_> = ours.collect();
+        if ours.is_empty() {
+            return None;
+        }
         // An empty list adds nothing, so it is only named when there is nothing else.
         if ours.iter().any(|assignment| !is_empty(&assignment.value)) {
             ours.retain(|assignment| !is_empty(&assignment.value));
@@ -195,7 +249,7 @@ impl Written {
 }
 
 /// Finds the project's file: the nearest, from a directory upwards.
-pub(super) fn find_project(directory: &Path) -> Result<Option<(PathBuf, String)>, CliError> {
+pub(crate) fn find_project(directory: &Path) -> Result<Option<(PathBuf, String)>, CliError> {
     for ancestor in directory.ancestors() {
         let path = ancestor.join(".adjutant/config.toml");
         if let Some(text) = read_if_there(&path)? {
@@ -203,6 +257,11 @@ pub(super) fn find_project(directory: &Path) -> Result<Option<(PathBuf, String)>
         }
     }
     Ok(None)
+}
+
+/// Returns the project a configuration file belongs to.
+pub(crate) fn project_of(file: &Path) -> &Path {
+    file.parent().and_then(Path::parent).unwrap_or(file)
 }
 
 fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
@@ -220,7 +279,12 @@ fn read_if_there(path: &Path) -> Result<Option<String>, CliError> {
 
 fn unknown(source: &Source, key: &str) -> CliError {
     if let Some(name) = Key::bad_subject(key) {
-        let wrong = format!("{source}: `{key}`: `{name}` cannot be the name of a provider");
+        let what = match key.split('.').next() {
+            Some("hooks") => "hook",
+            Some("mcp") => "server",
+            Some(_) | None => "provider",
+        };
+        let wrong = format!("{source}: `{key}`: `{name}` cannot be the name of a {what}");
         let hint = "its name has small letters, digits, `-` and `_`, and nothing else";
         return CliError::new(Kind::Config, wrong).hint(hint);
     }

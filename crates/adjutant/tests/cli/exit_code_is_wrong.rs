@@ -78,14 +78,14 @@ fn a_child_that_fails_does_not_fail_its_parent() {
 fn a_budget_that_is_spent_is_4_and_the_last_words_are_the_answer() {
     let script = "
         [[reply]]
-        times = 2
+        times = 'any'
         text = 'Let me look.'
         calls = [{ tool = 'list_dir' }]
-        usage = { input = 500, output = 500 }
+        usage = { input = 3500, output = 500 }
         [[reply]]
         last = true
         text = 'I had only begun.'";
-    for limit in ["budget.turns=1", "budget.calls=1", "budget.tokens=2000"] {
+    for limit in ["budget.turns=1", "budget.calls=1", "budget.tokens=16000"] {
         assert_eq!(play(script, &["-c", limit]), ends_with(4, "I had only begun.\n"), "{limit}");
     }
 }

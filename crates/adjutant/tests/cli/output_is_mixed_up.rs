@@ -11,7 +11,7 @@ use crate::{scripts::TREE, support::World};
 type Figures = BTreeMap<String, (String, u64, Usage)>;
 
 /// What a result tells, by the alphabet.
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 20] = [
     "agents",
     "cause",
     "clamped",
@@ -19,8 +19,10 @@ const FIELDS: [&str; 18] = [
     "cost_usd",
     "duration_ms",
     "ending",
+    "failed_hooks",
     "files_modified",
     "files_read",
+    "handovers",
     "model",
     "reason",
     "session",

@@ -46,7 +46,7 @@ impl World {
         fs::canonicalize(self.root.path()).unwrap().join("project")
     }
 
-    fn working_directory(&self) -> PathBuf {
+    pub(crate) fn working_directory(&self) -> PathBuf {
         self.root.path().join("project/src/deep")
     }
 

@@ -1,0 +1,144 @@
+//! What a command may do.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use adjutant_core::Grant;
+
+use super::steering;
+
+/// Places below a home directory where people keep what opens other doors. No build needs
+/// them, and what a command prints goes to the model's provider.
+const SECRETS: [&str; 24] = [
+    ".aws",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/op",
+    ".docker/config.json",
+    ".docker/run",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pypirc",
+    ".ssh",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+];
+
+/// Whether a command may talk to other machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// It may not.
+    Off,
+    /// It may, and also to this machine.
+    On,
+}
+
+/// What a command may do. All paths are absolute.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Where it may write, besides a temporary directory.
+    pub writable: Vec<PathBuf>,
+    /// Where it may not, though it lies inside. Need not exist.
+    pub protected: Vec<PathBuf>,
+    /// What it may not even read.
+    pub hidden: Vec<PathBuf>,
+    /// Whether it may talk to other machines.
+    pub network: Network,
+    /// Where it starts.
+    pub workdir: PathBuf,
+}
+
+impl Policy {
+    /// Returns what a grant means for a command: it may write in the scope, but not what is
+    /// protected there, and it does not see the runtime's own places or the user's secrets.
+    pub fn of(grant: &Grant, network: Network, workdir: PathBuf) -> Self {
+        // A link can be made to lead anywhere, so only what is really there is the agent's.
+        let scope = grant.scope().iter().filter(|path| is_itself(path));
+        let writable: Vec<_> = scope.cloned().collect();
+        let own = grant.protected().iter().cloned();
+        let (mut protected, mut hidden): (Vec<_>, Vec<_>) =
+            own.partition(|path| is_in(path, &writable));
+        protected.extend(writable.iter().flat_map(|place| steering::find(place)));
+        // It is started again for every command, and outside.
+        protected.extend(env::current_exe().ok().filter(|program| is_in(program, &writable)));
+        let secrets = env::home_dir().map(|home| SECRETS.map(|name| home.join(name)));
+        hidden.extend(secrets.into_iter().flatten().filter(|path| !writable.contains(path)));
+        Self { writable, protected, hidden, network, workdir }
+    }
+}
+
+/// Reports whether a path has no link in it.
+fn is_itself(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real == path)
+}
+
+/// Returns where paths really lead. Where nothing is, nothing is returned.
+pub(super) fn real<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.as_ref().canonicalize().ok()).collect()
+}
+
+/// Reports whether a path lies in one of some places.
+pub(super) fn is_in(path: &Path, places: &[PathBuf]) -> bool {
+    places.iter().any(|place| path.starts_with(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_core::{Access, Charter, Mode};
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "there is no composition root here")]
+    fn policy(scope: &Path, protected: &[PathBuf]) -> Policy {
+        let grant = Grant::mint(Charter {
+            mode: Mode::Auto,
+            rules: vec![],
+            access: Access::Inherit,
+            scope: vec![scope.to_owned()],
+            protected: protected.to_owned(),
+            depth: 0,
+        });
+        Policy::of(&grant, Network::Off, scope.to_owned())
+    }
+
+    #[test]
+    fn the_program_itself_is_protected() {
+        let program = env::current_exe().unwrap();
+        let policy = policy(program.parent().unwrap(), &[]);
+        assert!(policy.protected.contains(&program));
+    }
+
+    #[test]
+    fn what_is_protected_outside_the_scope_is_hidden() {
+        let place = tempfile::tempdir().unwrap();
+        let scope = place.path().canonicalize().unwrap();
+        let (inside, outside) = (scope.join("own"), PathBuf::from("/own"));
+        let policy = policy(&scope, &[inside.clone(), outside.clone()]);
+        assert!(policy.protected.contains(&inside) && !policy.hidden.contains(&inside));
+        assert!(policy.hidden.contains(&outside) && !policy.protected.contains(&outside));
+    }
+
+    #[test]
+    fn secrets_are_hidden_unless_they_are_the_scope() {
+        let secret = env::home_dir().unwrap().join(".ssh");
+        let place = tempfile::tempdir().unwrap();
+        assert!(policy(place.path(), &[]).hidden.contains(&secret));
+        if is_itself(&secret) {
+            assert!(!policy(&secret, &[]).hidden.contains(&secret));
+        }
+    }
+}

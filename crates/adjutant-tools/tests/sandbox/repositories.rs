@@ -1,0 +1,138 @@
+//! Changing what git does when a person uses it.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::world::World;
+
+fn git(directory: &Path, arguments: &[&str]) {
+    let mut git = Command::new("git");
+    let status = git.arg("-C").arg(directory).args(arguments).stdout(Stdio::null()).status();
+    assert!(status.unwrap().success());
+}
+
+/// Makes a world with a repository that has a commit.
+fn world() -> World {
+    let world = World::new();
+    git(&world.scope, &["init", "--quiet"]);
+    git(&world.scope, &["config", "user.name", "Eve"]);
+    git(&world.scope, &["config", "user.email", "eve@localhost"]);
+    git(&world.scope, &["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    world
+}
+
+#[test]
+fn a_repository_can_be_worked_with() {
+    let world = world();
+    let script = "echo in > file && git add -A && git commit -qm second && git checkout -qb other \
+        && git stash list && git tag here && git log --format=%s && git gc -q && git status -s";
+    assert_eq!(world.works(script), "second\nfirst");
+    assert!(!world.scope.join(".adjutant").exists());
+}
+
+#[test]
+fn what_git_takes_orders_from_cannot_be_changed() {
+    let world = world();
+    let config = fs::read_to_string(world.scope.join(".git/config")).unwrap();
+    for script in [
+        "echo '[core] fsmonitor = evil' >> .git/config",
+        "git config core.fsmonitor evil",
+        "rm -f .git/config",
+        "mv .git/config .git/other",
+        "echo evil > .git/new && mv .git/new .git/config",
+        "ln -f .git/HEAD .git/config",
+        "echo evil > .git/hooks/pre-commit",
+        "mv .git/hooks .git/away",
+        "rm -rf .git/hooks && mkdir .git/hooks",
+        "echo evil > .git/info/attributes",
+        "mv .git away && mkdir -p .git/hooks",
+        "rm -rf .git && git init -q",
+        "chmod 777 .git/hooks",
+    ] {
+        world.is_refused(script);
+        let git = world.scope.join(".git");
+        assert_eq!(fs::read_to_string(git.join("config")).unwrap(), config, "{script}");
+        assert!(!fs::exists(git.join("hooks/pre-commit")).unwrap(), "{script}");
+    }
+}
+
+#[test]
+fn what_is_missing_cannot_be_made_and_nothing_is_left_behind() {
+    let world = world();
+    fs::remove_dir_all(world.scope.join(".git/hooks")).unwrap();
+    world.is_refused("mkdir .git/hooks");
+    world.is_refused("echo evil > .git/hooks/pre-commit");
+    world.is_refused("mkdir .adjutant");
+    world.is_refused("echo evil > .adjutant/config.toml");
+    world.is_refused("mv .adjutant away");
+    for name in [".git/hooks", ".adjutant", ".mcp.json"] {
+        assert!(!fs::exists(world.scope.join(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_must_not_be_made_does_not_stay() {
+    let world = world();
+    for name in [".mcp.json", ".git/commondir", ".git/config.worktree"] {
+        world.works(&format!("echo evil > {name}"));
+        assert!(!fs::exists(world.scope.join(name)).unwrap(), "{name}");
+        let moved = fs::read_to_string(world.scope.join(format!("{name}.refused-1"))).unwrap();
+        assert_eq!(moved, "evil\n");
+    }
+}
+
+#[test]
+fn a_repository_in_the_scope_is_protected_as_the_scopes_own() {
+    let world = World::new();
+    let deep = world.scope.join("some/where");
+    fs::create_dir_all(&deep).unwrap();
+    git(&deep, &["init", "--quiet"]);
+    fs::create_dir(world.scope.join("tree")).unwrap();
+    fs::write(world.scope.join("tree/.git"), "gitdir: elsewhere\n").unwrap();
+    for script in [
+        "echo evil >> some/where/.git/config",
+        "mv some/where some/other && mkdir -p some/where/.git",
+        "mv some other && mkdir -p some/where/.git",
+        "echo 'gitdir: /evil' > tree/.git",
+        "rm tree/.git",
+        "mv tree other",
+    ] {
+        world.is_refused(script);
+        assert!(deep.join(".git/HEAD").exists(), "{script}");
+        let pointer = fs::read_to_string(world.scope.join("tree/.git")).unwrap();
+        assert_eq!(pointer, "gitdir: elsewhere\n", "{script}");
+    }
+}
+
+#[test]
+fn the_repository_around_a_scope_is_read_only() {
+    let mut world = world();
+    world.scope = world.scope.join("inner");
+    world.workdir = world.scope.clone();
+    fs::create_dir(&world.scope).unwrap();
+    world.works("echo in > file && git log --format=%s");
+    world.is_refused("git add file");
+    world.is_refused("git commit --allow-empty -m out");
+}
+
+#[test]
+fn a_bare_repository_is_protected_too() {
+    let world = World::new();
+    git(&world.scope, &["init", "--quiet", "--bare"]);
+    world.is_refused("git config core.fsmonitor evil");
+    world.is_refused("echo evil > hooks/update");
+}
+
+#[test]
+fn what_cannot_be_protected_is_told() {
+    let world = world();
+    assert_eq!(world.lack(), None);
+    fs::rename(world.scope.join(".git/hooks"), world.scope.join("hooks")).unwrap();
+    symlink("../hooks", world.scope.join(".git/hooks")).unwrap();
+    let lack = world.lack().unwrap();
+    assert!(lack.contains(".git/hooks` is a link"), "{lack}");
+}

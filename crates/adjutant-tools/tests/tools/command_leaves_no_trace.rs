@@ -1,0 +1,206 @@
+//! What commands do to files is recorded, with what the files held.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+    sync::Arc,
+};
+
+use adjutant_core::{Change, Digest, Fact, Mode};
+use adjutant_tools::Snapshots;
+use serde_json::json;
+
+use crate::{
+    ground::Ground,
+    seat::{Seat, settings},
+};
+
+/// A change: the file, what it held and what it holds.
+type Told = (String, Option<String>, Option<String>);
+
+/// A directory with an agent whose commands are recorded.
+fn ground(files: &[(&str, &str)]) -> Ground {
+    let mut ground = Ground::with(files);
+    let mut settings = settings();
+    let data = ground.at("../data");
+    settings.commands.snapshots = Some(Arc::new(Snapshots::new(data, settings.files.clone())));
+    let work = ground.seat.workdir.clone();
+    ground.seat = Seat { tools: adjutant_tools::all(&settings), ..Seat::at(&work) };
+    ground.seat.grant = Seat::at(&work).in_mode(Mode::Dangerous).grant;
+    ground
+}
+
+async fn run(ground: &Ground, command: &str) -> String {
+    ground.seat.call("run_command", json!({ "command": command })).await.unwrap()
+}
+
+/// Takes what was recorded. What a file became is told by its content now.
+fn changes(ground: &Ground) -> Vec<Told> {
+    let changes = std::mem::take(&mut *ground.seat.changes.lock().unwrap());
+    changes.iter().map(|change| told(ground, change)).collect()
+}
+
+fn told(ground: &Ground, change: &Change) -> Told {
+    let path = Path::new(&change.path);
+    let name = path.strip_prefix(&ground.seat.workdir).unwrap().to_str().unwrap().to_owned();
+    let before = change.before.as_ref().map(|(state, content)| {
+        assert_eq!(state.digest, Digest::of(content));
+        assert_eq!(state.bytes, content.len() as u64);
+        format!("{:o} {}", state.mode, String::from_utf8_lossy(content))
+    });
+    let after = change.after.as_ref().map(|state| {
+        let content = match state.mode & 0o170_000 {
+            0o120_000 => fs::read_link(path).unwrap().to_str().unwrap().as_bytes().to_owned(),
+            0o040_000 => Vec::new(),
+            _ => fs::read(path).unwrap(),
+        };
+        assert_eq!(state.digest, Digest::of(&content), "{name}");
+        format!("{:o} {}", state.mode, String::from_utf8_lossy(&content))
+    });
+    (name, before, after)
+}
+
+fn one(name: &str, before: Option<&str>, after: Option<&str>) -> Told {
+    (name.into(), before.map(str::to_owned), after.map(str::to_owned))
+}
+
+#[tokio::test]
+async fn whatever_a_command_does_to_files_is_recorded_with_what_they_held() {
+    let ground = ground(&[
+        ("edited", "one\r\n"),
+        ("gone", "bye"),
+        ("moved", "here"),
+        ("private", "secret"),
+        ("same", "same"),
+        // A project may say what git makes of files: that is nothing to go by.
+        (".gitattributes", "* text=auto eol=lf ident filter=evil"),
+        ("nested/.git/HEAD", "ref: refs/heads/main"),
+        ("nested/file", "inner"),
+    ]);
+    symlink("edited", ground.at("link")).unwrap();
+    for (file, mode) in [("private", 0o600), ("edited", 0o644), ("gone", 0o640)] {
+        fs::set_permissions(ground.at(file), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let command = "umask 022; printf 'two\\r\\n' > edited; rm gone; mv moved new; chmod 755 private; \
+                   ln -sfn same link; echo x >> nested/file; mkdir -p a/b; echo > a/b/c; touch same";
+    run(&ground, command).await;
+    let mut changes = changes(&ground);
+    changes.sort();
+    assert_eq!(
+        changes,
+        [
+            one("a", None, Some("40755 ")),
+            one("a/b", None, Some("40755 ")),
+            one("a/b/c", None, Some("100644 \n")),
+            one("edited", Some("100644 one\r\n"), Some("100644 two\r\n")),
+            one("gone", Some("100640 bye"), None),
+            one("link", Some("120777 edited"), Some("120777 same")),
+            one("moved", Some("100644 here"), None),
+            one("nested/file", Some("100644 inner"), Some("100644 innerx\n")),
+            one("new", None, Some("100644 here")),
+            one("private", Some("100600 secret"), Some("100755 secret")),
+        ]
+    );
+    let facts = ground.seat.facts.lock().unwrap();
+    let modified = facts.iter().filter(|fact| matches!(fact, Fact::Modified { .. })).count();
+    assert_eq!(modified, 8);
+}
+
+#[tokio::test]
+async fn what_others_did_between_commands_is_not_a_commands_doing() {
+    let ground = ground(&[("a", "1"), ("b", "1")]);
+    run(&ground, "echo 2 > a").await;
+    assert_eq!(changes(&ground).len(), 1);
+    ground.write("a", "by hand");
+    ground.write("new", "by hand");
+    fs::remove_file(ground.at("b")).unwrap();
+    run(&ground, "true").await;
+    assert_eq!(changes(&ground), []);
+    run(&ground, "echo 3 > a").await;
+    assert_eq!(changes(&ground), [one("a", Some("100644 by hand"), Some("100644 3\n"))]);
+}
+
+#[tokio::test]
+async fn what_is_ignored_is_left_out_and_what_begins_to_be_has_not_gone() {
+    let ground =
+        ground(&[(".gitignore", "target\n"), ("target/x", "1"), ("log", "1"), ("env", "")]);
+    run(&ground, "echo 2 > target/x; mkdir .git; echo > .git/config").await;
+    assert_eq!(changes(&ground), []);
+    run(&ground, "echo log > .gitignore; echo 2 > log; echo 3 > target/x; echo > new").await;
+    let seen: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
+    // `target/x` was there before, so undoing must not remove it.
+    assert_eq!(seen, [".gitignore", "log", "new"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_named() {
+    let ground = ground(&[("small", "1")]);
+    let big = "head -c 17000000 /dev/zero";
+    let said = run(&ground, &format!("{big} > big; echo 2 > small")).await;
+    assert!(said.contains("[cannot be undone: `"), "{said}");
+    assert!(said.contains("/big` (it has more than 16777216 bytes)]"), "{said}");
+    assert_eq!(changes(&ground), [one("small", Some("100644 1"), Some("100644 2\n"))]);
+    let said = run(&ground, "printf x | dd of=big conv=notrunc status=none").await;
+    assert!(said.contains("/big`"), "{said}");
+    let said = run(&ground, "true").await;
+    assert!(!said.contains("cannot be undone"), "{said}");
+}
+
+#[tokio::test]
+async fn what_a_job_does_is_recorded_when_it_is_asked_for() {
+    let ground = ground(&[("a", "0")]);
+    let job = json!({ "command": "echo 1 > a; echo ready; read x; echo 2 > a; read x", "background": true });
+    ground.seat.call("run_command", job).await.unwrap();
+    let said = ground.seat.call("read_output", json!({ "job": "job-1", "wait": 60 })).await;
+    assert!(said.unwrap().contains("ready"));
+    assert_eq!(changes(&ground), [one("a", Some("100644 0"), Some("100644 1\n"))]);
+    // What a tool does meanwhile is recorded by the tool alone.
+    let edit = json!({ "path": "b", "content": "by a tool" });
+    ground.seat.call("write_file", edit).await.unwrap();
+    assert_eq!(changes(&ground), [one("b", None, Some("100644 by a tool"))]);
+    let input = json!({ "job": "job-1", "text": "\n" });
+    ground.seat.call("write_input", input).await.unwrap();
+    crate::seat::until(|| ground.read("a") == "2\n").await;
+    ground.seat.call("stop_command", json!({ "job": "job-1" })).await.unwrap();
+    assert_eq!(changes(&ground), [one("a", Some("100644 1\n"), Some("100644 2\n"))]);
+    ground.write("a", "by hand");
+    run(&ground, "true").await;
+    assert_eq!(changes(&ground), []);
+}
+
+#[tokio::test]
+async fn what_commands_do_at_once_is_recorded_once() {
+    let ground = ground(&[("a", "0"), ("b", "0")]);
+    // Each waits for the other, so both have begun before either ends.
+    let command = |own: &str, other: &str| {
+        format!(
+            "echo 1 > {own}; until [ -s {other}.begun ]; do sleep 0.01; done; echo > {own}.seen"
+        )
+    };
+    let both = |own: &str, other: &str| format!("echo > {own}.begun; {}", command(own, other));
+    let (first, second) = (both("a", "b"), both("b", "a"));
+    tokio::join!(run(&ground, &first), run(&ground, &second));
+    let mut names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
+    names.sort();
+    assert_eq!(names, ["a", "a.begun", "a.seen", "b", "b.begun", "b.seen"]);
+}
+
+#[tokio::test]
+async fn an_agent_has_to_read_what_its_command_changed() {
+    let ground = ground(&[("a", "0")]);
+    let other = ground.seat.other("root.other-1");
+    other.call("read_file", json!({ "path": "a" })).await.unwrap();
+    run(&ground, "echo 1 > a").await;
+    let write = json!({ "path": "a", "content": "2" });
+    let refused = other.call("write_file", write).await.unwrap_err();
+    assert!(refused.contains("changed since you read it, by `root`"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_command_that_may_change_nothing_is_not_watched() {
+    let ground = ground(&[("a", "0")]);
+    let seat = Seat { tools: ground.seat.tools.clone(), ..Seat::at(&ground.seat.workdir) };
+    let _ = seat.call("run_command", json!({ "command": "true" })).await;
+    assert!(!ground.at("../data").exists());
+}

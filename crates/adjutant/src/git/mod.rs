@@ -1,0 +1,174 @@
+//! What becomes of the agents' work in a git repository: a commit at the end, checkpoints on the
+//! way. Both are the runtime's, of the root's work; no agent makes any.
+
+mod checkpoint;
+mod commit;
+mod repository;
+
+use std::{
+    collections::BTreeSet,
+    mem,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use adjutant_core::{
+    AgentPath, Event, EventKind, Journal, JournalError, Seq, SessionEntry, SessionId,
+};
+use futures_util::future::BoxFuture;
+use tokio::task::spawn_blocking;
+
+use crate::config::Config;
+use checkpoint::Checkpoints;
+use repository::Repository;
+
+/// The work of a session, as far as git is to keep it.
+pub(crate) struct Work {
+    repository: Option<Repository>,
+    task: String,
+    done: Arc<Done>,
+}
+
+/// What was done so far.
+struct Done {
+    /// Where the program's own files are, which are no work.
+    own_places: Vec<PathBuf>,
+    state: Mutex<State>,
+    checkpoints: tokio::sync::Mutex<Option<Checkpoints>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The files that were changed.
+    files: BTreeSet<PathBuf>,
+    /// Whether that was since the last checkpoint.
+    is_news: bool,
+    warnings: Vec<String>,
+}
+
+impl Work {
+    /// Prepares to keep the work of a session, if that is wanted.
+    pub(crate) fn new(
+        config: &Config,
+        directory: &Path,
+        task: &str,
+    ) -> Result<Option<Self>, String> {
+        if !config.auto_commit && !config.checkpoints {
+            return Ok(None);
+        }
+        let repository = Repository::find(directory)?;
+        let checkpoints = config
+            .checkpoints
+            .then(|| Checkpoints::new(repository.clone(), &config.data, task.to_owned()));
+        let done = Arc::new(Done {
+            own_places: config.own_places.clone(),
+            state: Mutex::default(),
+            checkpoints: tokio::sync::Mutex::new(checkpoints),
+        });
+        let repository = config.auto_commit.then_some(repository);
+        Ok(Some(Self { repository, task: task.to_owned(), done }))
+    }
+
+    /// Returns the journal, followed.
+    pub(crate) fn follow(&self, journal: Arc<dyn Journal>) -> Arc<dyn Journal> {
+        Arc::new(Followed { journal, done: Arc::clone(&self.done) })
+    }
+
+    /// Commits, if that is wanted and the task was completed, and returns what a person should
+    /// know.
+    pub(crate) async fn end(self, session: SessionId, is_completed: bool) -> Vec<String> {
+        let Self { repository, task, done } = self;
+        let State { files, mut warnings, .. } = mem::take(&mut *done.state());
+        if let Some(repository) = repository.filter(|_| is_completed) {
+            let commit = move || commit::commit(&repository, &files, &task, &session.to_string());
+            warnings.push(match spawn_blocking(commit).await {
+                Ok(Ok(said)) => said,
+                Ok(Err(why)) => format!("warning: nothing was committed: {why}"),
+                Err(error) => format!("warning: nothing was committed: {error}"),
+            });
+        }
+        warnings
+    }
+}
+
+impl Done {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what was changed, and reports whether a turn of the root's ends in which something
+    /// was.
+    fn note(&self, batch: &[Event]) -> bool {
+        let mut state = self.state();
+        let mut is_end = false;
+        for event in batch {
+            match &event.kind {
+                EventKind::Changed { file, .. } => {
+                    let file = PathBuf::from(file);
+                    if !self.own_places.iter().any(|place| file.starts_with(place)) {
+                        state.files.insert(file);
+                        state.is_news = true;
+                    }
+                }
+                EventKind::Said { .. } | EventKind::Finished { .. } => {
+                    is_end |= event.path == AgentPath::root();
+                }
+                _ => {}
+            }
+        }
+        is_end && mem::take(&mut state.is_news)
+    }
+
+    /// Takes a checkpoint. After one that failed there are no more.
+    async fn checkpoint(&self, session: SessionId) {
+        let mut place = self.checkpoints.lock().await;
+        let Some(mut checkpoints) = place.take() else { return };
+        let taken = spawn_blocking(move || checkpoints.take(session).map(|()| checkpoints)).await;
+        let why = match taken {
+            Ok(Ok(checkpoints)) => {
+                *place = Some(checkpoints);
+                return;
+            }
+            Ok(Err(why)) => why,
+            Err(error) => error.to_string(),
+        };
+        self.state().warnings.push(format!("warning: there are no more checkpoints: {why}"));
+    }
+}
+
+/// A journal that has the root wait for a checkpoint at the end of its turn.
+struct Followed {
+    journal: Arc<dyn Journal>,
+    done: Arc<Done>,
+}
+
+impl Journal for Followed {
+    fn append(
+        &self,
+        session: SessionId,
+        batch: Vec<Event>,
+    ) -> BoxFuture<'static, Result<Seq, JournalError>> {
+        let (is_end, done) = (self.done.note(&batch), Arc::clone(&self.done));
+        let written = self.journal.append(session, batch);
+        Box::pin(async move {
+            let written = written.await;
+            if is_end {
+                done.checkpoint(session).await;
+            }
+            written
+        })
+    }
+
+    fn read(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Arc<Event>>, JournalError>> {
+        self.journal.read(session, after, limit)
+    }
+
+    fn sessions(&self) -> BoxFuture<'static, Result<Vec<SessionEntry>, JournalError>> {
+        self.journal.sessions()
+    }
+}
