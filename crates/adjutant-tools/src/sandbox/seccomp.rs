@@ -22,8 +22,9 @@ const DENIED: &str = "ptrace process_vm_readv process_vm_writev process_madvise 
 const EPERM: u32 = 1;
 const ENOSYS: u32 = 38;
 const CLONE_NEWUSER: u64 = 0x1000_0000;
-/// Makes a program run with the rights of its owner or of its group, whoever starts it.
-const PRIVILEGED: [u64; 2] = [0o4000, 0o2000];
+/// Makes a program run with the rights of its owner, whoever starts it. Those of its group are
+/// less, and the same bit of a directory is what git needs where a repository is shared.
+const PRIVILEGED: u64 = 0o4000;
 /// Make a file, with a name or without: `O_CREAT` and `O_TMPFILE`.
 const MAKING: [u64; 2] = [0o100, 0o20_000_000];
 /// Calls that set a file's mode, and which argument it is.
@@ -84,17 +85,12 @@ fn denied(orders: &Orders) -> Vec<Value> {
 /// finds it outside the sandbox.
 fn privileged() -> Vec<Value> {
     let has = |index, bit: u64| argument(index, &json!({ "masked_eq": bit }), bit);
-    let mut rules = Vec::new();
-    for bit in PRIVILEGED {
-        for (name, mode) in MODES {
-            rules.push(json!({ "syscall": name, "args": [has(*mode, bit)] }));
-        }
-        for (name, mode) in OPENINGS {
-            let calls = MAKING.map(|flag| [has(mode - 1, flag), has(*mode, bit)]);
-            rules.extend(calls.map(|call| json!({ "syscall": name, "args": call })));
-        }
-    }
-    rules
+    let rule = |name, conditions: &[Value]| json!({ "syscall": name, "args": conditions });
+    let modes = MODES.iter().map(|(name, mode)| rule(name, &[has(*mode, PRIVILEGED)]));
+    let openings = OPENINGS.iter().flat_map(|(name, mode)| {
+        MAKING.map(|flag| rule(name, &[has(mode - 1, flag), has(*mode, PRIVILEGED)]))
+    });
+    modes.chain(openings).collect()
 }
 
 /// Returns what sockets a command may have. In a network namespace of its own it may have them

@@ -2,8 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    ops::Bound::{Excluded, Unbounded},
     path::{Path, PathBuf},
     sync::{Arc, Weak},
     time::{Duration, Instant, SystemTime},
@@ -34,6 +32,7 @@ pub(super) struct Ledger {
     directory: PathBuf,
     pack: Option<Pack>,
     known: BTreeMap<PathBuf, Entry>,
+    directories: BTreeSet<PathBuf>,
     /// Where commands are at work.
     scopes: Vec<Weak<Scope>>,
 }
@@ -45,12 +44,19 @@ pub(super) struct Difference {
     pub(super) after: Option<Entry>,
 }
 
+/// What is there.
+#[derive(Default)]
+struct Look {
+    files: BTreeMap<PathBuf, Entry>,
+    directories: BTreeSet<PathBuf>,
+}
+
 /// What a look has shown.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) differences: Vec<Difference>,
-    /// Directories that were made.
-    pub(super) made: Vec<PathBuf>,
+    /// Directories that were made for new files.
+    pub(super) made: BTreeSet<PathBuf>,
 }
 
 impl Scope {
@@ -66,27 +72,39 @@ impl Scope {
 
 impl Ledger {
     pub(super) fn new(directory: PathBuf) -> Self {
-        Self { directory, pack: None, known: BTreeMap::new(), scopes: Vec::new() }
+        let (known, directories) = (BTreeMap::new(), BTreeSet::new());
+        Self { directory, pack: None, known, directories, scopes: Vec::new() }
     }
 
     /// Returns the contents of the files.
     pub(super) fn pack(&mut self) -> Result<&mut Pack, String> {
-        if self.pack.is_none() {
-            let failure = |error| format!("`{}`: {error}", self.directory.display());
-            self.pack = Some(Pack::new(&self.directory).map_err(failure)?);
-        }
-        self.pack.as_mut().ok_or_else(String::new)
+        Ok(self.open()?.1)
+    }
+
+    fn open(&mut self) -> Result<(&BTreeMap<PathBuf, Entry>, &mut Pack), String> {
+        let pack = match &mut self.pack {
+            Some(pack) => pack,
+            none => {
+                let made = Pack::new(&self.directory);
+                none.insert(made.map_err(|why| format!("`{}`: {why}", self.directory.display()))?)
+            }
+        };
+        Ok((&self.known, pack))
     }
 
     /// Takes a scope as it is from now on, except where others are at work: what is new there
     /// is theirs.
     pub(super) fn begin(&mut self, scope: &Arc<Scope>) -> Result<(), String> {
         self.scopes.retain(|other| other.strong_count() > 0);
-        let mut now = self.look(scope)?;
-        now.retain(|path, _| self.is_free(path));
+        let Look { mut files, mut directories } = self.look(scope)?;
         let others = self.scopes.clone();
-        self.known.retain(|path, _| !scope.has(path) || !is_free(&others, path));
-        self.known.append(&mut now);
+        files.retain(|path, _| is_free(&others, path));
+        directories.retain(|path| is_free(&others, path));
+        let is_ours = |path: &Path| scope.has(path) && is_free(&others, path);
+        self.known.retain(|path, _| !is_ours(path));
+        self.directories.retain(|path| !is_ours(path));
+        self.known.append(&mut files);
+        self.directories.append(&mut directories);
         self.scopes.push(Arc::downgrade(scope));
         Ok(())
     }
@@ -98,7 +116,7 @@ impl Ledger {
 
     /// Returns what is another than it was, and takes it as it is from now on.
     pub(super) fn end(&mut self, scope: &Scope) -> Result<Seen, String> {
-        let mut now = self.look(scope)?;
+        let Look { files: mut now, mut directories } = self.look(scope)?;
         let since = self.scopes.iter().filter_map(Weak::upgrade).map(|it| it.since).min();
         let since = since.unwrap_or(scope.since) - MARGIN;
         let (mut seen, ignored) = (Seen::default(), self.ignored(scope)?);
@@ -116,19 +134,22 @@ impl Ledger {
         for (path, after) in now {
             // What was left out until now, or is older, was there before.
             if after.changed >= since && !ignored.has(&path) {
-                seen.made.extend(self.made_for(&path, scope, since));
+                let above = path.ancestors().skip(1);
+                let is_new = |it: &&Path| scope.has(it) && !self.directories.contains(*it);
+                seen.made.extend(above.take_while(is_new).map(Path::to_owned));
                 let (path, after) = (path.clone(), Some(after.clone()));
                 seen.differences.push(Difference { path, before: None, after });
             }
             self.known.insert(path, after);
         }
+        self.directories.retain(|path| !scope.has(path));
+        self.directories.append(&mut directories);
         Ok(seen)
     }
 
     /// Returns the rules that left files out when somebody last looked.
     fn ignored(&mut self, scope: &Scope) -> Result<Ignored, String> {
-        self.pack()?;
-        let Self { known, pack: Some(pack), .. } = self else { return Err(String::new()) };
+        let (known, pack) = self.open()?;
         let mut ignored = Ignored::default();
         let is_rules = |path: &Path| scope.has(path) && Ignored::is_rules(path);
         for (path, entry) in known.iter().filter(|(path, _)| is_rules(path)) {
@@ -139,41 +160,24 @@ impl Ledger {
         Ok(ignored)
     }
 
-    /// Returns the directories that were made for a new file.
-    fn made_for(&self, path: &Path, scope: &Scope, since: SystemTime) -> Vec<PathBuf> {
-        let is_empty = |directory: &Path| {
-            let mut below = self.known.range::<Path, _>((Excluded(directory), Unbounded));
-            !below.next().is_some_and(|(path, _)| path.starts_with(directory))
-        };
-        let is_young = |directory: &Path| {
-            let born = fs::symlink_metadata(directory).and_then(|metadata| metadata.created());
-            born.is_ok_and(|born| born >= since)
-        };
-        let above =
-            path.ancestors().skip(1).take_while(|it| !scope.places.iter().any(|place| place == it));
-        above
-            .take_while(|it| scope.has(it) && is_empty(it) && is_young(it))
-            .map(Path::to_owned)
-            .collect()
-    }
-
-    fn look(&mut self, scope: &Scope) -> Result<BTreeMap<PathBuf, Entry>, String> {
+    fn look(&mut self, scope: &Scope) -> Result<Look, String> {
         let until = Instant::now() + PATIENCE;
-        self.pack()?;
-        let Self { known, pack: Some(pack), .. } = self else { return Err(String::new()) };
-        let mut now = BTreeMap::new();
+        let (known, pack) = self.open()?;
+        let Look { mut files, mut directories } = Look::default();
         let mut add = |path: &Path| {
             if Instant::now() > until {
                 return Err(format!("there are so many files that {PATIENCE:?} are not enough"));
             }
             let entry =
                 Entry::look(path, known.get(path), pack).map_err(|error| error.to_string())?;
-            now.extend(entry.map(|entry| (path.to_owned(), entry)));
+            files.extend(entry.map(|entry| (path.to_owned(), entry)));
             Ok(())
         };
         for place in &scope.places {
             for found in walk(place, scope).build().flatten() {
-                if !found.file_type().is_some_and(|kind| kind.is_dir()) {
+                if found.file_type().is_some_and(|kind| kind.is_dir()) {
+                    directories.insert(found.into_path());
+                } else {
                     add(found.path())?;
                 }
             }
@@ -182,7 +186,7 @@ impl Ledger {
         for path in known.keys().filter(|path| scope.has(path)) {
             add(path)?;
         }
-        Ok(now)
+        Ok(Look { files, directories })
     }
 }
 

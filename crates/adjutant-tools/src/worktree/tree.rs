@@ -241,3 +241,19 @@ pub(super) async fn keep<'a>(
     let answer = git.args(order).ask(&input).await?;
     Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_just_before_the_end_of_a_look_may_have_changed_after_it() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let seen = look(file.path()).unwrap();
+        assert!(!seen.is_surely(&seen, seen.changed));
+        assert!(seen.is_surely(&seen, seen.changed + 2 * COARSE));
+        file.as_file().set_len(1).unwrap();
+        let now = look(file.path()).unwrap();
+        assert!(!now.is_surely(&seen, seen.changed + 2 * COARSE));
+    }
+}

@@ -1,6 +1,7 @@
 //! What commands do to files is recorded, with what the files held.
 
 use std::{
+    collections::BTreeMap,
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::Path,
@@ -128,9 +129,15 @@ async fn what_is_ignored_is_left_out_and_what_begins_to_be_has_not_gone() {
     run(&ground, "echo 2 > target/x; mkdir .git; echo > .git/config").await;
     assert_eq!(changes(&ground), []);
     run(&ground, "echo log > .gitignore; echo 2 > log; echo 3 > target/x; echo > new").await;
-    let seen: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
-    // `target/x` was there before, so undoing must not remove it.
-    assert_eq!(seen, [".gitignore", "log", "new"]);
+    // `target/x` was there before, so undoing must not remove it; `log` still is.
+    assert_eq!(
+        changes(&ground),
+        [
+            one(".gitignore", Some("100644 target\n"), Some("100644 log\n")),
+            one("log", Some("100644 1"), Some("100644 2\n")),
+            one("new", None, Some("100644 \n")),
+        ]
+    );
 }
 
 #[tokio::test]
@@ -170,7 +177,7 @@ async fn what_a_job_does_is_recorded_when_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_commands_do_at_once_is_recorded_once() {
+async fn what_commands_do_at_once_is_neither_lost_nor_recorded_twice() {
     let ground = ground(&[("a", "0"), ("b", "0")]);
     // Each waits for the other, so both have begun before either ends.
     let command = |own: &str, other: &str| {
@@ -181,9 +188,40 @@ async fn what_commands_do_at_once_is_recorded_once() {
     let both = |own: &str, other: &str| format!("echo > {own}.begun; {}", command(own, other));
     let (first, second) = (both("a", "b"), both("b", "a"));
     tokio::join!(run(&ground, &first), run(&ground, &second));
-    let mut names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
-    names.sort();
-    assert_eq!(names, ["a", "a.begun", "a.seen", "b", "b.begun", "b.seen"]);
+    let changes = std::mem::take(&mut *ground.seat.changes.lock().unwrap());
+    // A file that is seen half written changes once more; but no change comes twice.
+    let mut now = BTreeMap::from([("a", Digest::of(b"0")), ("b", Digest::of(b"0"))]);
+    for Change { path, before, after } in &changes {
+        let name = Path::new(path).file_name().unwrap().to_str().unwrap();
+        let before = before.as_ref().map(|(state, _)| state.digest.clone());
+        let former = now.insert(name, after.as_ref().unwrap().digest.clone());
+        assert_eq!(former, before, "{name}");
+    }
+    assert_eq!(now.len(), 6);
+    for (name, digest) in now {
+        assert_eq!(digest, Digest::of(&fs::read(ground.at(name)).unwrap()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_job_did_is_not_forgotten_when_another_command_begins() {
+    let ground = ground(&[("a", "0")]);
+    let command = "echo 1 > a; mkdir made; echo > made/b; read x";
+    let job = json!({ "command": command, "background": true });
+    ground.seat.call("run_command", job).await.unwrap();
+    crate::seat::until(|| ground.at("made/b").exists()).await;
+    run(&ground, "true").await;
+    let names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["made", "a", "made/b"]);
+}
+
+#[tokio::test]
+async fn only_what_was_made_for_a_file_is_recorded_with_it() {
+    let ground = ground(&[("full/a", "0")]);
+    fs::create_dir(ground.at("bare")).unwrap();
+    run(&ground, "echo > bare/a; echo > full/b; mkdir -p bare/new; echo > bare/new/c").await;
+    let names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["bare/new", "bare/a", "bare/new/c", "full/b"]);
 }
 
 #[tokio::test]
