@@ -15,8 +15,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentPath, Effect, Mode, Pattern, Refusal, Rules, StandIn, Target, ToolSpec, Touch, Verdict,
-    rule,
+    AgentPath, Effect, Judgement, Mode, Pattern, Refusal, Rules, StandIn, Target, ToolSpec, Touch,
+    Verdict, judgement::Because, rule,
 };
 
 /// Which of the parent's tools a child has.
@@ -143,45 +143,12 @@ struct Act<'a> {
     protected: bool,
 }
 
-impl Act<'_> {
-    /// Reports whether it is something of which nobody can tell what it does at all.
-    fn is_unread(&self) -> bool {
-        matches!(self.touch.target, Target::Unclear(_)) && self.touch.effect == Effect::Reach
-    }
-}
-
-/// What becomes of a call, and who decided it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
-    /// What becomes of it.
-    pub verdict: Verdict,
-    /// The tool that was to be called.
-    pub tool: String,
-    /// What the act that decided would touch.
-    pub effect: Effect,
-    /// The agent whose authority decided.
-    pub agent: AgentPath,
-    /// What in that authority decided.
-    pub because: Because,
-}
-
-/// What decided a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Because {
-    /// The agent does not have the tool.
-    Access,
-    /// The tree may not grow below the agent.
-    Depth,
-    /// A rule.
-    Rule(String),
-    /// The mode.
-    Mode(Mode, Effect),
-    /// The mode, for a path outside the scope.
-    Outside(Mode, PathBuf),
-    /// The mode, for a file that steers git or the runtime.
-    Protected(Mode, PathBuf),
-    /// A rule might be about it, and nobody can tell.
-    Unclear(String),
+/// What one agent of the line has to say about an act.
+struct Decision<'a> {
+    verdict: Verdict,
+    by: &'a Layer,
+    effect: Effect,
+    because: Because,
 }
 
 impl Grant {
@@ -289,23 +256,31 @@ impl Grant {
     pub fn judge(&self, tool: &ToolSpec, touches: &[Touch]) -> Judgement {
         let plain = [Touch { effect: tool.effect, target: Target::Nothing }];
         let touches = if touches.is_empty() { &plain } else { touches };
+        let Decision { verdict, by, effect, because } = self.decide(tool, touches);
+        Judgement { verdict, tool: tool.name.clone(), effect, agent: by.agent.clone(), because }
+    }
+
+    /// Returns the verdict on a touch without telling who decided it.
+    pub fn verdict(&self, tool: &ToolSpec, touch: &Touch) -> Verdict {
+        self.decide(tool, std::slice::from_ref(touch)).verdict
+    }
+
+    fn decide(&self, tool: &ToolSpec, touches: &[Touch]) -> Decision<'_> {
+        let (by, effect) = (&*self.0, tool.effect);
+        if self.is_too_deep_for(tool) {
+            return Decision { verdict: Verdict::Deny, by, effect, because: Because::Depth };
+        }
+        let because = Because::Mode(by.charter.mode, effect);
+        let mut strictest = Decision { verdict: Verdict::Allow, by, effect, because };
         let mut acts: Vec<_> = touches.iter().map(|touch| self.act(touch)).collect();
-        let mut strictest = self.0.judge(tool, &acts[0]);
-        for layer in self.0.line() {
-            for act in &acts {
-                let judgement = layer.judge(tool, act);
-                let is_further_up = judgement.agent != strictest.agent;
-                if judgement.verdict < strictest.verdict
-                    || (judgement.verdict == strictest.verdict && is_further_up)
-                {
-                    strictest = judgement;
-                }
+        for layer in by.line() {
+            let decisions = acts.iter().map(|act| layer.decide(tool, act));
+            if let Some(decision) = decisions.min_by_key(|decision| decision.verdict)
+                && decision.verdict <= strictest.verdict
+            {
+                strictest = decision;
             }
             acts.iter_mut().for_each(|act| layer.move_out(act));
-        }
-        if self.is_too_deep_for(tool) {
-            let (agent, because) = (self.0.agent.clone(), Because::Depth);
-            strictest = Judgement { verdict: Verdict::Deny, agent, because, ..strictest };
         }
         strictest
     }
@@ -345,7 +320,7 @@ impl Grant {
             let is_outside = root.is_outside(&act);
             rules.iter().any(|rule| {
                 rule.allows(&tool.name, &act.touch.target, scope)
-                    && !act.is_unread()
+                    && act.touch.effect != Effect::Unread
                     && (!is_outside || rule.is_specific())
             })
         })
@@ -367,19 +342,6 @@ impl Grant {
     /// decided.
     pub fn explain(&self, tool: &ToolSpec, touches: &[Touch]) -> String {
         self.judge(tool, touches).to_string()
-    }
-
-    /// Returns the verdict on a touch without telling who decided it.
-    pub fn verdict(&self, tool: &ToolSpec, touch: &Touch) -> Verdict {
-        if self.is_too_deep_for(tool) {
-            return Verdict::Deny;
-        }
-        let mut act = self.act(touch);
-        self.0.line().fold(Verdict::Allow, |strictest, layer| {
-            let verdict = layer.decide(tool, &act).0;
-            layer.move_out(&mut act);
-            strictest.min(verdict)
-        })
     }
 
     /// Reports whether there are rules that judge one call of a tool otherwise than the next.
@@ -455,10 +417,9 @@ impl Layer {
         }
     }
 
-    fn judge(&self, tool: &ToolSpec, act: &Act<'_>) -> Judgement {
-        let (verdict, because) = self.decide(tool, act);
-        let (tool, agent) = (tool.name.clone(), self.agent.clone());
-        Judgement { verdict, tool, effect: self.effect(act), agent, because }
+    fn decide(&self, tool: &ToolSpec, act: &Act<'_>) -> Decision<'_> {
+        let (verdict, because) = self.reason(tool, act);
+        Decision { verdict, by: self, effect: self.effect(act), because }
     }
 
     /// Returns what an act is to this agent: outside the scope, all is reaching out, and so
@@ -470,7 +431,7 @@ impl Layer {
         }
     }
 
-    fn decide(&self, tool: &ToolSpec, act: &Act<'_>) -> (Verdict, Because) {
+    fn reason(&self, tool: &ToolSpec, act: &Act<'_>) -> (Verdict, Because) {
         if !self.admits(tool) {
             return (Verdict::Deny, Because::Access);
         }
@@ -487,7 +448,8 @@ impl Layer {
             // What the mode denies stays denied, leaving the scope must be named, and what
             // nobody can read nobody can have meant.
             Verdict::Allow => {
-                let is_meant = !act.is_unread() && (!is_outside || rule.is_specific());
+                let is_meant =
+                    act.touch.effect != Effect::Unread && (!is_outside || rule.is_specific());
                 by_mode == Verdict::Ask && is_meant
             }
         };
@@ -592,28 +554,4 @@ fn normal(path: &Path) -> PathBuf {
         }
     }
     normal
-}
-
-impl fmt::Display for Judgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { verdict, tool, agent, because, .. } = self;
-        write!(f, "`{tool}` is {verdict}: ")?;
-        match because {
-            Because::Access => write!(f, "`{agent}` was not given this tool"),
-            Because::Depth => write!(f, "there may be no agents below `{agent}`"),
-            Because::Rule(rule) => write!(f, "rule `{rule}` of `{agent}`"),
-            Because::Mode(mode, effect) => write!(f, "{effect} in mode `{mode}` of `{agent}`"),
-            Because::Outside(mode, path) => {
-                let path = path.display();
-                write!(f, "`{path}` is outside the scope of `{agent}`, in mode `{mode}`")
-            }
-            Because::Protected(mode, path) => {
-                let path = path.display();
-                write!(f, "`{path}` steers git or the runtime, in mode `{mode}` of `{agent}`")
-            }
-            Because::Unclear(words) => {
-                write!(f, "a rule of `{agent}` might be about `{words}`, and nobody can tell")
-            }
-        }
-    }
 }

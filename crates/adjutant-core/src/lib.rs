@@ -8,8 +8,8 @@
 //! * What is said: [`message`], [`history`], and on the way to a provider [`wire`].
 //! * What happened: [`event`], folded into a [`tree`]; what is asked of an
 //!   agent: [`command`].
-//! * What an agent may do and spend: [`grant`] (with [`mode`], [`rule`] and [`stand_in`]) and
-//!   [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
+//! * What an agent may do and spend: [`grant`] (with [`mode`], [`rule`], [`stand_in`] and
+//!   [`judgement`]) and [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
 //!   down.
 //! * One delegation: [`order`] (with [`allowlist`]), and how it ended: [`outcome`].
 //! * What became of a file: [`change`].
@@ -29,6 +29,7 @@ pub mod history;
 pub mod hooks;
 pub mod id;
 pub mod journal;
+pub mod judgement;
 pub mod message;
 pub mod mode;
 pub mod model;
@@ -53,12 +54,13 @@ pub use change::{Change, Digest, FileState};
 pub use command::{Answer, Ask, Command, Span, When};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status};
 pub use event::{Event, EventKind, Fragment, Millis, Seq};
-pub use grant::{Access, Charter, Clamp, Grant, Judgement, Wish};
+pub use grant::{Access, Charter, Clamp, Grant, Wish};
 pub use handover::{Handed, Handover};
 pub use history::History;
 pub use hooks::{HookedCall, Hooks, Occasion, Scene};
 pub use id::{AgentId, QuestionId, SessionId};
 pub use journal::{Journal, JournalError, SessionEntry};
+pub use judgement::Judgement;
 pub use message::{CallId, Image, Message, Native, Origin, Part, ToolCall, ToolResult};
 pub use mode::{Effect, Mode, Verdict};
 pub use model::{
@@ -71,7 +73,7 @@ pub use purse::{Need, Purse, Reservation, Spending, Turn};
 pub use rule::{BadRule, Pattern, Rules};
 pub use rulebook::{NoRulebook, Rulebook};
 pub use stand_in::StandIn;
-pub use tool::{Held, Host, Target, Tool, ToolError, ToolSpec, Touch};
+pub use tool::{Held, Host, Recorder, Target, Tool, ToolError, ToolSpec, Touch};
 pub use tree::{Node, Tree};
 pub use usage::{Micros, Price, Usage};
 pub use vault::Vault;

@@ -18,9 +18,11 @@ pub enum Effect {
     Write,
     /// Runs a program inside the sandbox.
     Execute,
+    /// Runs in the sandbox what nobody can read beforehand.
+    Unread,
     /// Goes outside the scope or onto the network.
     Reach,
-    /// Runs a program outside the sandbox.
+    /// Runs a program outside the sandbox, or in one that does not hold it in every way.
     Unconfined,
 }
 
@@ -108,8 +110,9 @@ impl fmt::Display for Effect {
             Self::Read => "reading",
             Self::Write => "writing",
             Self::Execute => "running commands",
+            Self::Unread => "running what cannot be read beforehand",
             Self::Reach => "reaching outside the scope",
-            Self::Unconfined => "running commands without a sandbox",
+            Self::Unconfined => "running commands without the whole sandbox",
         })
     }
 }
@@ -137,6 +140,7 @@ mod tests {
             (Effect::Read, [Allow, Allow, Allow, Allow]),
             (Effect::Write, [Deny, Ask, Allow, Allow]),
             (Effect::Execute, [Deny, Ask, Allow, Allow]),
+            (Effect::Unread, [Deny, Ask, Ask, Allow]),
             (Effect::Reach, [Deny, Ask, Ask, Allow]),
         ];
         for (effect, verdicts) in table {

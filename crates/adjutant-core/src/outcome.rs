@@ -100,11 +100,11 @@ pub enum Fact {
         /// Which.
         path: String,
     },
-    /// A command ran.
+    /// A command was run, or begun in the background.
     Ran {
         /// Which.
         command: String,
-        /// Its exit code; `None` if a signal ended it.
+        /// Its exit code; `None` if a signal ended it, or nobody waited for its end.
         code: Option<i32>,
     },
 }

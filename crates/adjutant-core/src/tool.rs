@@ -1,6 +1,9 @@
 //! The port to acts.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -66,13 +69,25 @@ impl From<Refusal> for ToolError {
 /// agent's custody ([`Host::hold`]) at once.
 pub trait Tool: Send + Sync {
     /// Returns what the model is told.
-    fn spec(&self) -> std::sync::Arc<ToolSpec>;
+    fn spec(&self) -> Arc<ToolSpec>;
+
+    /// Refuses arguments with which no call can succeed, before anybody is asked about it.
+    fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+        let _ = arguments;
+        Ok(())
+    }
 
     /// Returns what a call would touch, relative paths being meant from `workdir`.
     /// Empty means the effect of the spec and nothing that could be named.
     fn touches(&self, arguments: &Value, workdir: &Path) -> Vec<Touch> {
         let _ = (arguments, workdir);
         Vec::new()
+    }
+
+    /// Tells what a person should know before they allow a call, if anything.
+    fn caution(&self, arguments: &Value) -> Option<String> {
+        let _ = arguments;
+        None
     }
 
     /// Tells in a line what a call is about.
@@ -120,6 +135,10 @@ pub trait Host: Send + Sync {
     /// which is not made if this fails; only what a command did can be told afterwards.
     fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>>;
 
+    /// Returns what records changes in this call's name, as [`changing`](Self::changing) does,
+    /// also when the call has returned: until the agent has finished.
+    fn recorder(&self) -> Arc<dyn Recorder>;
+
     /// Gives something into the agent's custody: the agent does not finish before
     /// it has ended.
     fn hold(&self, held: Box<dyn Held>);
@@ -129,6 +148,12 @@ pub trait Host: Send + Sync {
 
     /// Returns the way to other agents, or `None` at the bottom of the tree.
     fn delegation(&self) -> Option<&dyn Delegation>;
+}
+
+/// Records what becomes of files, in the name of one call.
+pub trait Recorder: Send + Sync {
+    /// Keeps what a file held and records that it changed.
+    fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>>;
 }
 
 /// Something that runs outside the agent's own task, such as a process.

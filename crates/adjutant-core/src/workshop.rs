@@ -30,4 +30,7 @@ pub trait Bench: Send + Sync {
         keep: Option<String>,
         host: &'a dyn Host,
     ) -> BoxFuture<'a, Option<Handover>>;
+
+    /// Takes the place away. Nobody has worked there.
+    fn discard(self: Box<Self>) -> BoxFuture<'static, ()>;
 }

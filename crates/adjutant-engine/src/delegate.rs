@@ -10,8 +10,8 @@ use std::{
 
 use adjutant_core::{
     Access, AgentId, AgentPath, Allowance, Bench, CallId, Clamp, Context, Delegation, Delivery,
-    EventKind, Grant, History, Measure, Message, Model, Order, Origin, Outcome, Purse, Receipt,
-    Refusal, Report, Started, State, Status, When,
+    EventKind, Grant, History, Isolation, Measure, Message, Model, Order, Origin, Outcome, Purse,
+    Receipt, Refusal, Report, Started, State, Status, When,
 };
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::sync::OwnedSemaphorePermit;
@@ -124,8 +124,11 @@ impl CallHost {
 async fn start(host: &CallHost, order: Order) -> Result<Started, Refusal> {
     let above = &host.seat;
     let shared = &above.shared;
-    // The semaphore is never closed.
-    let _door = above.family.door.acquire().await.ok();
+    let _door = match order.isolation {
+        Isolation::Shared => None,
+        // The semaphore is never closed.
+        Isolation::Worktree => above.family.door.acquire().await.ok(),
+    };
     check(above, &order)?;
     let model = choice::model(above, &order)?;
     let places = Places::take(above)?;

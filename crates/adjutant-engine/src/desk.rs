@@ -13,7 +13,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use crate::{ChildQuestions, seat::Seat};
+use crate::{ChildQuestions, about::About, seat::Seat};
 
 /// Why an agent that may not ask is denied what would be asked.
 const SILENCED: &str = "agents below the root may not ask for permission here";
@@ -26,6 +26,7 @@ pub(crate) struct Desk {
 
 struct Open {
     path: AgentPath,
+    about: Option<Arc<About>>,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -37,18 +38,31 @@ impl Default for Desk {
 
 impl Desk {
     /// Opens a question.
-    pub(crate) fn open(&self, path: AgentPath) -> (QuestionId, oneshot::Receiver<Answer>) {
+    fn open(
+        &self,
+        path: AgentPath,
+        about: Option<Arc<About>>,
+    ) -> (QuestionId, oneshot::Receiver<Answer>) {
         let question = QuestionId::from(Uuid::now_v7());
         let (answer, receiver) = oneshot::channel();
-        self.lock().insert(question, Open { path, answer });
+        self.lock().insert(question, Open { path, about, answer });
         (question, receiver)
     }
 
-    /// Answers an agent's question and reports whether it was still open. The first
-    /// answer counts.
-    pub(crate) fn answer(&self, question: QuestionId, path: &AgentPath, answer: Answer) -> bool {
-        let open = self.lock().extract_if(|id, open| *id == question && open.path == *path).next();
-        open.is_some_and(|(_, open)| open.answer.send(answer).is_ok())
+    /// Answers an agent's question, or tells why it cannot be answered so. The first answer
+    /// that can be counts.
+    pub(crate) fn answer(
+        &self,
+        question: QuestionId,
+        path: &AgentPath,
+        answer: Answer,
+    ) -> Result<(), String> {
+        let late = || format!("`{path}` does not ask that, or not any more");
+        let mut questions = self.lock();
+        let open = questions.get(&question).filter(|open| open.path == *path).ok_or_else(late)?;
+        open.about.as_ref().map_or(Ok(()), |about| about.check(&answer))?;
+        let open = questions.remove(&question).ok_or_else(late)?;
+        open.answer.send(answer).map_err(|_| late())
     }
 
     /// Takes a question back.
@@ -110,10 +124,15 @@ impl Drop for Asked<'_> {
 
 impl Seat {
     /// Asks a person. Nobody else waits meanwhile, and the clock stands still.
-    pub(crate) async fn ask(&self, call: &CallId, ask: Ask) -> Result<Answer, JournalError> {
+    pub(crate) async fn ask(
+        &self,
+        call: &CallId,
+        ask: Ask,
+        about: Option<Arc<About>>,
+    ) -> Result<Answer, JournalError> {
         let desk = &self.shared.desk;
         let ask = Arc::new(ask);
-        let (question, answer) = desk.open(self.path().clone());
+        let (question, answer) = desk.open(self.path().clone(), about);
         let mut asked = Asked { seat: self, question, is_open: false };
         let event = EventKind::Asked { question, call_id: call.clone(), ask: Arc::clone(&ask) };
         let answered = |answer: &Answer| EventKind::Answered { question, answer: answer.clone() };
@@ -137,27 +156,32 @@ impl Seat {
             }
             () = self.work.cancelled() => return Ok(Answer::Unattended),
         };
+        let answer = self.stand(answer, &ask).await;
         asked.is_open = false;
-        let answer = self.stand(answer, &ask);
         self.record(vec![answered(&answer)]).await?;
         Ok(answer)
     }
 
+    /// Reports whether it is an agent that may not ask.
+    pub(crate) fn is_silent(&self) -> bool {
+        let questions = self.shared.settings.child_questions;
+        questions == ChildQuestions::Deny && self.path().depth() > 0
+    }
+
     /// Answers what an agent below the root would ask, if that is not to be asked.
     fn silenced(&self, ask: &Ask) -> Option<Answer> {
-        let is_silent = self.shared.settings.child_questions == ChildQuestions::Deny;
-        (is_silent && self.path().depth() > 0).then(|| match ask {
+        self.is_silent().then(|| match ask {
             Ask::Permission { .. } => Answer::Deny { reason: Some(SILENCED.to_owned()) },
             Ask::Question { .. } => Answer::Unattended,
         })
     }
 
     /// Takes note of a yes that stands, and returns it as it stands.
-    fn stand(&self, answer: Answer, ask: &Ask) -> Answer {
+    async fn stand(&self, answer: Answer, ask: &Ask) -> Answer {
         match (answer, ask) {
             (Answer::AllowFromNowOn { rules, span }, Ask::Permission { rules: usual, .. }) => {
                 let rules = if rules.is_empty() { usual.clone() } else { rules };
-                let span = self.shared.standing.add(&rules, span);
+                let span = self.shared.standing.add(&rules, span).await;
                 Answer::AllowFromNowOn { rules, span }
             }
             (answer, _) => answer,

@@ -8,13 +8,13 @@ use std::{
 
 use adjutant_core::{
     Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
-    Pattern, StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch, Verdict,
+    StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch, Verdict,
 };
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
 use tokio::{task::unconstrained, time::timeout};
 
-use crate::{hooks::Hooked, host::CallHost, repair::repair, seat::Seat};
+use crate::{about::About, hooks::Hooked, host::CallHost, repair::repair, seat::Seat};
 
 /// The longest result a model is given.
 const LONGEST_RESULT: usize = 256 * 1024;
@@ -44,8 +44,7 @@ struct Question {
     call: ToolCall,
     judgement: Judgement,
     /// What of it is asked about.
-    asked: Vec<Touch>,
-    rules: Vec<Pattern>,
+    about: Arc<About>,
 }
 
 /// What is to become of the calls of one message.
@@ -125,6 +124,7 @@ fn judge(seat: &Seat, call: &ToolCall, stop: StopReason) -> Result<Next, String>
         return Err("not run: the call was cut off by the limit on the answer's length".to_owned());
     }
     let arguments = repair(&call.arguments, &spec.parameters)?;
+    tool.check(&arguments).map_err(|ToolError(why)| why)?;
     let touches = tool.touches(&arguments, &seat.workdir);
     let judgement = seat.grant.judge(spec, &touches);
     let intent = EventKind::Called {
@@ -137,12 +137,13 @@ fn judge(seat: &Seat, call: &ToolCall, stop: StopReason) -> Result<Next, String>
         Verdict::Ask => seat.open(spec, &touches),
         Verdict::Deny => return Err(format!("not allowed: {judgement}")),
     };
-    let rules = standing_rules(&call.name, &seat.grant.originals(&asked));
     let job = Job { tool: Arc::clone(tool), arguments, touches, intent };
     if asked.is_empty() {
         return Ok(Next::Run(job));
     }
-    Ok(Next::Ask(job, Box::new(Question { call: call.clone(), judgement, asked, rules })))
+    let (grant, tool) = (seat.grant.clone(), Arc::clone(spec));
+    let about = Arc::new(About { grant, tool, touches: asked });
+    Ok(Next::Ask(job, Box::new(Question { call: call.clone(), judgement, about })))
 }
 
 impl Seat {
@@ -154,13 +155,6 @@ impl Seat {
         let asked = grant.asked(spec, touches);
         asked.filter(|touch| !standing.covers(grant, spec, touch)).cloned().collect()
     }
-}
-
-/// Returns the rules that would allow what is asked about and nothing else; none, if one of
-/// them cannot be written.
-fn standing_rules(tool: &str, asked: &[Touch]) -> Vec<Pattern> {
-    let rules = asked.iter().map(|touch| Pattern::exactly(tool, &touch.target));
-    rules.collect::<Option<_>>().unwrap_or_default()
 }
 
 async fn follow(
@@ -196,26 +190,34 @@ async fn permission(
     job: Job,
     question: Question,
 ) -> Result<Result<Job, String>, JournalError> {
-    let Question { call, judgement, asked, rules } = question;
-    let (id, spec) = (call.id.clone(), job.tool.spec());
-    let (effect, because) = (judgement.effect, judgement.to_string());
+    let Question { call, judgement, about } = question;
+    let (id, rules) = (call.id.clone(), about.rules());
+    let because = match job.tool.caution(&job.arguments) {
+        Some(caution) => format!("{judgement}; {caution}"),
+        None => judgement.to_string(),
+    };
+    let (effect, told) = (judgement.effect, because.clone());
     let ask = Ask::Permission { call, effect, because, rules };
+    let About { grant, tool, touches } = &*about;
     // Another answer may be an answer to this as well; the question is withdrawn then.
     let answer = tokio::select! {
         biased;
-        answer = seat.ask(&id, ask) => answer?,
-        () = seat.shared.standing.until(&seat.grant, &spec, &asked) => Answer::Allow,
+        answer = seat.ask(&id, ask, Some(Arc::clone(&about))) => answer?,
+        () = seat.shared.standing.until(grant, tool, touches) => Answer::Allow,
     };
     let why = match answer {
         Answer::Allow | Answer::AllowFromNowOn { .. } => {
             seat.record(vec![job.intent.clone()]).await?;
             return Ok(Ok(job));
         }
+        Answer::Deny { reason: Some(reason) } if seat.is_silent() => {
+            format!("not run: {reason} ({judgement})")
+        }
         Answer::Deny { reason: Some(reason) } => format!("a person refused this: {reason}"),
         Answer::Deny { reason: None } => "a person refused this".to_owned(),
         Answer::Words { text } => format!("a person did not allow this, but said: {text}"),
         Answer::Unattended => {
-            format!("not run, since nobody is there to allow it ({judgement}): do without it")
+            format!("not run, since nobody is there to allow it ({told}): do without it")
         }
     };
     Ok(Err(why))

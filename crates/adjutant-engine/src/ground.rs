@@ -37,8 +37,13 @@ impl Ground {
         let bench = workshop.ok_or_else(none)?.open(path, &above.workdir).await?;
         let stand_in = bench.stand_in().clone();
         let workdir = stand_in.place_of(&above.workdir).into();
-        let (grant, clamps) = above.grant.narrow_into(path.clone(), wish, stand_in)?;
-        Ok(Self { grant, clamps, workdir, bench: Some(bench) })
+        match above.grant.narrow_into(path.clone(), wish, stand_in) {
+            Ok((grant, clamps)) => Ok(Self { grant, clamps, workdir, bench: Some(bench) }),
+            Err(refusal) => {
+                bench.discard().await;
+                Err(refusal)
+            }
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use adjutant_core::{
     AgentPath, Answer, Ask, CallId, Change, Delegation, EventKind, Fact, Grant, Held, History,
-    Host, Image, JournalError, ToolError, Touch,
+    Host, Image, JournalError, Recorder, ToolError, Touch,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
@@ -97,23 +97,11 @@ impl Host for CallHost {
     }
 
     fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
-        Box::pin(async {
-            let Change { path: file, before, after } = change;
-            if self.seat.is_draft(&file) {
-                return Ok(());
-            }
-            let before = match before {
-                None => None,
-                Some((state, content)) => {
-                    check_size(&file, content.len())?;
-                    self.seat.shared.vault.keep(content).await.map_err(|error| unkept(&error))?;
-                    Some(state)
-                }
-            };
-            let call_id = self.call.clone();
-            let changed = EventKind::Changed { call_id, file, before, after };
-            self.seat.record(vec![changed]).await.map_err(|error| unkept(&error))
-        })
+        Box::pin(self.seat.changing(self.call.clone(), change))
+    }
+
+    fn recorder(&self) -> Arc<dyn Recorder> {
+        Arc::new(CallRecorder { seat: Arc::downgrade(&self.seat), call: self.call.clone() })
     }
 
     fn hold(&self, held: Box<dyn Held>) {
@@ -122,7 +110,7 @@ impl Host for CallHost {
 
     fn ask(&self, ask: Ask) -> BoxFuture<'_, Answer> {
         Box::pin(async {
-            let answer = self.waiting(self.seat.ask(&self.call, ask)).await;
+            let answer = self.waiting(self.seat.ask(&self.call, ask, None)).await;
             // A journal that fails stops the agent at its next record; until then nobody answers.
             answer.unwrap_or(Answer::Unattended)
         })
@@ -130,6 +118,42 @@ impl Host for CallHost {
 
     fn delegation(&self) -> Option<&dyn Delegation> {
         self.seat.grant.may_delegate().then_some(self)
+    }
+}
+
+/// Records in the name of a call. What has it may be in the agent's own custody.
+struct CallRecorder {
+    seat: Weak<Seat>,
+    call: CallId,
+}
+
+impl Recorder for CallRecorder {
+    fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async {
+            let Some(seat) = self.seat.upgrade() else {
+                return Err(ToolError("not recorded: the agent has finished".to_owned()));
+            };
+            seat.changing(self.call.clone(), change).await
+        })
+    }
+}
+
+impl Seat {
+    async fn changing(&self, call_id: CallId, change: Change) -> Result<(), ToolError> {
+        let Change { path: file, before, after } = change;
+        if self.is_draft(&file) {
+            return Ok(());
+        }
+        let before = match before {
+            None => None,
+            Some((state, content)) => {
+                check_size(&file, content.len())?;
+                self.shared.vault.keep(content).await.map_err(|error| unkept(&error))?;
+                Some(state)
+            }
+        };
+        let changed = EventKind::Changed { call_id, file, before, after };
+        self.record(vec![changed]).await.map_err(|error| unkept(&error))
     }
 }
 

@@ -4,6 +4,7 @@
 //! what the model called, `delegate` starts one agent below another, and
 //! [`session`] is what a front end holds.
 
+mod about;
 mod agent;
 mod answer;
 mod choice;

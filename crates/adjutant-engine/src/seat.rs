@@ -58,7 +58,8 @@ pub(crate) struct Seat {
 pub(crate) struct Family {
     born: AtomicU32,
     pub(crate) places: Arc<Semaphore>,
-    /// One is born at a time, in the order in which they were called for.
+    /// Of those that get a place of their own one is born at a time, in the order in which they
+    /// were called for.
     pub(crate) door: Semaphore,
 }
 

@@ -315,9 +315,7 @@ impl Shared {
             Command::Say { text } => self.mail(&entry, None, text, When::Queue).await,
             Command::Steer { text } => self.mail(&entry, None, text, When::Steer).await,
             Command::Answer { question, answer } => {
-                let is_answered = self.desk.answer(question, path, answer);
-                let late = || format!("`{path}` does not ask that, or not any more");
-                return is_answered.then_some(()).ok_or_else(late);
+                return self.desk.answer(question, path, answer);
             }
             Command::Cancel => {
                 entry.cancel.cancel();

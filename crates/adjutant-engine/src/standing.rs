@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use adjutant_core::{Grant, Pattern, Rulebook, Span, ToolSpec, Touch};
-use tokio::sync::watch;
+use tokio::{sync::watch, task::spawn_blocking};
 
 /// The standing answers of a tree. Looked at only where a person would be asked, so they lift
 /// nothing that is denied.
@@ -18,10 +18,20 @@ impl Standing {
     }
 
     /// Adds rules, and returns for how long they really stand.
-    pub(crate) fn add(&self, rules: &[Pattern], span: Span) -> Span {
-        let is_kept = span == Span::Always && self.rulebook.add(rules).is_ok();
+    pub(crate) async fn add(&self, rules: &[Pattern], span: Span) -> Span {
+        let kept = match span {
+            Span::Session => Span::Session,
+            Span::Always => self.keep(rules.to_owned()).await,
+        };
         self.rules.send_modify(|standing| standing.extend(rules.iter().cloned()));
-        if is_kept { Span::Always } else { Span::Session }
+        kept
+    }
+
+    /// Writes rules down, where a file that is slow holds up nobody else.
+    async fn keep(&self, rules: Vec<Pattern>) -> Span {
+        let rulebook = Arc::clone(&self.rulebook);
+        let kept = spawn_blocking(move || rulebook.add(&rules)).await;
+        if matches!(kept, Ok(Ok(()))) { Span::Always } else { Span::Session }
     }
 
     /// Reports whether a tool may touch something without asking again.

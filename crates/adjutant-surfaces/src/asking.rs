@@ -102,6 +102,11 @@ impl Asking {
         }
     }
 
+    /// Asks a question again whose answer was not taken.
+    pub(crate) fn reopen(&mut self, question: QuestionId) {
+        self.answered.remove(&question);
+    }
+
     /// Lets go of the open question if it needs no answer any more.
     pub(crate) fn check(&mut self, tree: &Tree) -> io::Result<()> {
         let is_there = |open: &Question| tree.questions().iter().any(|other| other.id == open.id);
@@ -175,6 +180,9 @@ fn indented(text: &str) -> String {
 fn prompt(ask: &Ask) -> &'static str {
     match ask {
         Ask::Question { .. } => "> ",
+        Ask::Permission { rules, .. } if rules.is_empty() => {
+            "allow? [y = once, n = no, or n and why not] "
+        }
         Ask::Permission { .. } => {
             "allow? [y = once, s = this session, a = always, n = no, or n and why not] "
         }

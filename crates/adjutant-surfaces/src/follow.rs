@@ -1,6 +1,7 @@
 //! The one loop of all front ends.
 
 use std::{
+    fmt::Display,
     future::pending,
     io,
     sync::Arc,
@@ -17,6 +18,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::{
     Ended, Person, SurfaceError, View,
     asking::{Asking, Presence},
+    sanitize::one_line,
 };
 
 /// How often a view draws.
@@ -60,7 +62,7 @@ pub async fn follow(
                 Some(line) => {
                     if let Some((path, question, answer)) = follower.hear(&line)? {
                         let sent = session.send(&path, Command::Answer { question, answer }).await;
-                        sent.or_else(|lost| follower.tell(&format!("{path} is not told: {lost}")))?;
+                        sent.or_else(|lost| follower.retract(&path, question, &lost))?;
                     }
                 }
                 None => {
@@ -169,8 +171,16 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn tell(&mut self, news: &str) -> io::Result<()> {
-        self.asking.as_mut().map_or(Ok(()), |asking| asking.tell(news))
+    /// Tells why an answer was not taken. As long as the question is there, it is asked again.
+    fn retract(
+        &mut self,
+        path: &AgentPath,
+        question: QuestionId,
+        why: &dyn Display,
+    ) -> io::Result<()> {
+        let Some(asking) = &mut self.asking else { return Ok(()) };
+        asking.reopen(question);
+        asking.tell(&format!("{path} is not told: {}", one_line(&why.to_string())))
     }
 
     fn leave(&mut self) -> io::Result<()> {
@@ -275,8 +285,21 @@ mod tests {
           command: make \u{1b}[8minstall
           timeout: 5
           of a rule
-        allow? [y = once, s = this session, a = always, n = no, or n and why not]
+        allow? [y = once, n = no, or n and why not]
         ");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_taken_is_asked_for_again() {
+        let (paper, mut view) = (Paper::default(), Watched::default());
+        let mut follower = Follower::new(&mut view, Some(asking(&paper)));
+        see(&mut follower, &two_questions());
+        follower.tick(0).unwrap();
+        let (path, id, _) = follower.hear("2").unwrap().unwrap();
+        follower.retract(&path, id, &"it is too late").unwrap();
+        assert!(paper.text().ends_with("> root.a-1 is not told: it is too late\n"));
+        follower.tick(1).unwrap();
+        assert_eq!(follower.hear("1").unwrap(), words("root.a-1", 1, "euro"));
     }
 
     #[test]

@@ -34,6 +34,7 @@ fn verdict(call: &ToolCall, rules: &[Pattern], line: &str) -> Result<Answer, Str
         "n" | "no" => Ok(Answer::Deny { reason: (!rest.is_empty()).then(|| rest.to_owned()) }),
         "s" | "session" => standing(call, rules, rest, Span::Session),
         "a" | "always" => standing(call, rules, rest, Span::Always),
+        _ if rules.is_empty() => Err("answer y or n\n".to_owned()),
         _ => Err("answer y, s, a or n\n".to_owned()),
     }
 }

@@ -19,7 +19,7 @@ use rustix::{
     io::Errno,
 };
 
-use adjutant_core::Change;
+use adjutant_core::{Change, FileState};
 
 use crate::{
     files::Stamp,
@@ -28,8 +28,6 @@ use crate::{
 
 /// The longest file that is changed: what it held is kept.
 pub(crate) const LONGEST: u64 = Change::LARGEST as u64;
-/// The mode of a link.
-const LINK: u32 = 0o120_777;
 /// What a mode says of who may do what.
 const PERMISSIONS: u32 = 0o777;
 
@@ -49,7 +47,7 @@ pub(crate) struct Former {
 
 impl Former {
     pub(crate) fn is_link(&self) -> bool {
-        self.mode == LINK
+        self.mode == FileState::LINK
     }
 
     fn is_still(&self, now: &Self) -> bool {
@@ -89,7 +87,7 @@ impl Directory {
         match FileType::from_raw_mode(status.st_mode) {
             FileType::Symlink => {
                 let content = readlinkat(&self.0, name, Vec::new())?.into_bytes();
-                Ok(Some(Former { content, mode: LINK, owner: None, stamp: None }))
+                Ok(Some(Former { content, mode: FileState::LINK, owner: None, stamp: None }))
             }
             FileType::RegularFile => self.read_file(name).map(Some),
             FileType::Directory => Err(io::ErrorKind::IsADirectory.into()),
@@ -146,7 +144,7 @@ impl Directory {
     pub(crate) fn stage_link(self, target: &[u8]) -> io::Result<Staged> {
         let name = passing_name();
         symlinkat(OsStr::from_bytes(target), &self.0, &name)?;
-        Ok(Staged { directory: self, name, mode: LINK })
+        Ok(Staged { directory: self, name, mode: FileState::LINK })
     }
 
     /// Removes a file or a link, if it is still what it was.
@@ -164,9 +162,18 @@ impl Directory {
     }
 }
 
+/// How the names begin of what is written beside where it is to go.
+const PASSING: &str = ".adjutant-";
+
 /// Returns a name that nobody else has.
 fn passing_name() -> String {
-    format!(".adjutant-{:016x}", RandomState::new().hash_one(()))
+    format!("{PASSING}{:016x}", RandomState::new().hash_one(()))
+}
+
+/// Reports whether a name is such a one.
+pub(crate) fn is_passing_name(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(PASSING));
+    digits.is_some_and(|it| it.len() == 16 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// A content that is written and not yet in its place. Dropped, it goes away.

@@ -6,6 +6,7 @@ use adjutant_core::{Host, ToolError};
 use rustix::io::Errno;
 
 use crate::{
+    brief,
     directory::Former,
     edit::{self, Applied, Edit, Fit, Swap},
     excerpt,
@@ -50,9 +51,8 @@ fn make(
         return Err(place.refusal("would be as it was after these edits: nothing was changed"));
     }
     places.sort_by_key(|place| place.start);
-    let count = places.len();
-    let s = if count == 1 { "" } else { "s" };
-    let mut said = format!("edited `{}` in {count} place{s}\n", place.given());
+    let count = brief::count(places.len(), "place");
+    let mut said = format!("edited `{}` in {count}\n", place.given());
     if fit == Fit::Blanks {
         said.push_str("[blanks at the ends of lines differ from `old_text`: fitted to the file]\n");
     }

@@ -8,7 +8,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use adjutant_core::AgentPath;
@@ -59,6 +59,14 @@ impl Stamp {
             #[cfg(unix)]
             inode: (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    /// Returns when anything of the file was changed last.
+    #[cfg(unix)]
+    pub(crate) fn changed(&self) -> SystemTime {
+        let (_, _, seconds, nanos) = self.inode;
+        let since = (seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
+        SystemTime::UNIX_EPOCH + Duration::new(since.0, since.1)
     }
 }
 

@@ -71,10 +71,10 @@ fn find(
             Ok(entry) => {
                 let path = entry.path();
                 if path.strip_prefix(&place.real).is_ok_and(|below| glob.is_match(below)) {
-                    listing.push(|| place.name(path));
+                    listing.push(path, |_| place.name(path));
                 }
             }
-            Err(error) => listing.troubles.push(&error),
+            Err(error) => listing.troubles.push_walk(place, &error),
         }
     }
     let nothing = format!("[no file matches `{pattern}`]");

@@ -58,6 +58,14 @@ pub(crate) fn check_directory(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Reports whether something was not opened because a link was met.
+pub(crate) fn is_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+    #[cfg(not(unix))]
+    return false;
+}
+
 /// Opens what is at an absolute path, in which nothing may be a link.
 #[cfg(unix)]
 pub(crate) fn plain(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {

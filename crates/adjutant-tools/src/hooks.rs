@@ -10,14 +10,14 @@ use adjutant_core::{Held, HookedCall, Hooks, Occasion, Pattern, Scene, Target};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _},
-    net::unix::pipe,
+    net::unix::pipe::Receiver,
     time::{sleep, timeout},
 };
 
 use crate::{
     Environment, brief,
     keeper::{Keeper, KeptProcess},
+    pipe::{hear_out, pipe},
 };
 
 /// The most of what a hook is told in one place.
@@ -201,8 +201,8 @@ impl CommandHooks {
             return Err(format!("{} bytes are more than it can be told", input.len()));
         }
         let cannot = |error: io::Error| format!("cannot be run: {error}");
-        let (stdout, to_stdout) = output().map_err(cannot)?;
-        let (stderr, to_stderr) = output().map_err(cannot)?;
+        let (stdout, to_stdout) = pipe().map_err(cannot)?;
+        let (stderr, to_stderr) = pipe().map_err(cannot)?;
         let command = ["sh".into(), "-c".into(), hook.command.clone().into()];
         let workdir: &Path = scene.workdir;
         let process = self.keeper.start_with(&command, workdir, |keeper| {
@@ -263,19 +263,14 @@ impl Running<'_> {
     }
 }
 
-fn output() -> io::Result<(pipe::Receiver, io::PipeWriter)> {
-    let (reader, writer) = io::pipe()?;
-    Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer))
-}
-
-/// Reads to the end and returns the beginning.
-async fn gather(mut from: impl AsyncRead + Unpin) -> Vec<u8> {
+/// Returns the beginning of what a hook says.
+async fn gather(from: Receiver) -> Vec<u8> {
     let mut words = Vec::new();
-    let mut piece = [0; 4096];
-    while let Ok(count @ 1..) = from.read(&mut piece).await {
+    let keep = |piece: &[u8]| {
         let room = MOST_WORDS.saturating_sub(words.len());
-        words.extend_from_slice(&piece[..count.min(room)]);
-    }
+        words.extend_from_slice(&piece[..piece.len().min(room)]);
+    };
+    hear_out(from, keep).await;
     words
 }
 

@@ -81,6 +81,11 @@ pub struct KeptProcess {
 }
 
 impl KeptProcess {
+    /// Calls it by another name than all it was started with, where that is not for everybody.
+    pub fn rename(&mut self, what: String) {
+        self.what = what;
+    }
+
     /// Waits until nothing is left and returns the exit code, or tells why nobody knows
     /// whether something is. Closes the input, as far as it was not taken.
     pub async fn wait(&mut self) -> Result<i32, String> {

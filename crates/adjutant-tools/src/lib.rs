@@ -39,6 +39,8 @@ mod find_files;
 #[cfg(all(unix, feature = "fuzz"))]
 pub mod fuzz;
 mod gate;
+#[cfg(unix)]
+pub mod git;
 mod glob;
 mod handle;
 #[cfg(unix)]
@@ -47,11 +49,14 @@ mod hooks;
 pub mod keeper;
 mod list_dir;
 mod listing;
+mod lookup;
 #[cfg(all(unix, feature = "mcp"))]
 pub mod mcp;
 #[cfg(unix)]
 mod multi_edit;
 mod picture;
+#[cfg(unix)]
+mod pipe;
 mod place;
 mod read_file;
 #[cfg(unix)]

@@ -1,17 +1,17 @@
 //! `list_dir`: what is in a directory.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use adjutant_core::{Effect, Host, ToolError, Touch};
-use ignore::DirEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    blocking,
+    blocking, brief,
     gate::Gate,
     listing::Listing,
+    lookup::Found,
     place::Place,
     typed::TypedTool,
     walk::{self, Hidden},
@@ -78,24 +78,21 @@ fn list(
         blocking::check(token)?;
         match entry {
             Ok(entry) if entry.depth() == 0 => {}
-            Ok(entry) => listing.push(|| describe(&entry, &place.real)),
-            Err(error) => listing.troubles.push(&error),
+            Ok(entry) => {
+                let name = entry.path().strip_prefix(&place.real).unwrap_or(entry.path());
+                listing.push(entry.path(), |found| describe(name, found));
+            }
+            Err(error) => listing.troubles.push_walk(place, &error),
         }
     }
     Ok(listing.render("[the directory is empty]", narrower) + &gate.to_string())
 }
 
-fn describe(entry: &DirEntry, root: &Path) -> String {
-    let name = entry.path().strip_prefix(root).unwrap_or(entry.path()).display();
-    match entry.file_type() {
-        Some(kind) if kind.is_dir() => format!("{name}/"),
-        Some(kind) if kind.is_symlink() => match fs::read_link(entry.path()) {
-            Ok(target) => format!("{name} -> {}", target.display()),
-            Err(error) => format!("{name} -> [{error}]"),
-        },
-        _ => match entry.metadata() {
-            Ok(metadata) => format!("{name} ({} bytes)", metadata.len()),
-            Err(error) => format!("{name} [{error}]"),
-        },
+fn describe(name: &Path, found: Found) -> String {
+    let name = brief::path(name);
+    match found {
+        Found::Directory => format!("{name}/"),
+        Found::Link(target) => format!("{name} -> {}", brief::path(&target)),
+        Found::File(bytes) => format!("{name} ({})", brief::count(bytes, "byte")),
     }
 }

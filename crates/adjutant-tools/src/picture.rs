@@ -2,6 +2,8 @@
 
 use adjutant_core::Image;
 
+use crate::brief;
+
 /// The longest picture that is shown.
 pub(crate) const LONGEST: u64 = 5 * 1024 * 1024;
 
@@ -64,10 +66,15 @@ impl Kind {
         let most = LONGEST / 1024 / 1024;
         match self {
             Self::Picture(name) if length > LONGEST => Some(format!(
-                "is a picture ({name}) of {length} bytes: the most shown are {most} MiB"
+                "is a picture ({name}) of {length} bytes: the most shown are {most} MiB, \
+                 but it counts as read"
             )),
             Self::Binary(name) => {
-                Some(format!("is a binary file ({name}, {length} bytes): its bytes are not shown"))
+                let length = brief::count(length, "byte");
+                Some(format!(
+                    "is a binary file ({name}, {length}): its bytes are not shown, \
+                     but it counts as read"
+                ))
             }
             Self::Text | Self::Picture(_) => None,
         }

@@ -8,7 +8,10 @@ use std::{
 
 use adjutant_core::{Effect, Host, Target, ToolError, Touch};
 
-use crate::handle;
+use crate::{
+    brief,
+    handle::{self, is_link},
+};
 
 /// As many links as Linux follows in one path.
 const MOST_LINKS: usize = 40;
@@ -84,8 +87,8 @@ impl Place {
     /// Says what went wrong here.
     pub(crate) fn error(&self, error: &io::Error) -> ToolError {
         // Links that lead in a circle lead nowhere for the system either.
-        let is_circle = || fs::metadata(&self.real).is_err_and(|now| is_loop(&now));
-        if is_loop(error) && !is_circle() {
+        let is_circle = || fs::metadata(&self.real).is_err_and(|now| is_link(&now));
+        if is_link(error) && !is_circle() {
             return self.moved();
         }
         ToolError(format!("`{}`: {error}", self.given.display()))
@@ -109,18 +112,11 @@ impl Place {
     pub(crate) fn name(&self, real: &Path) -> String {
         let given = self.given.strip_prefix(".").unwrap_or(&self.given);
         match real.strip_prefix(&self.real) {
-            Ok(rest) if rest.as_os_str().is_empty() => self.given.display().to_string(),
-            Ok(rest) => given.join(rest).display().to_string(),
-            Err(_) => real.display().to_string(),
+            Ok(rest) if rest.as_os_str().is_empty() => brief::path(&self.given),
+            Ok(rest) => brief::path(&given.join(rest)),
+            Err(_) => brief::path(real),
         }
     }
-}
-
-fn is_loop(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    return error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    #[cfg(not(unix))]
-    return false;
 }
 
 /// Follows a path link by link, as the system would, and past the point where nothing

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    cmp,
     fmt::Write,
     io::{self, BufRead, BufReader, Read},
     iter,
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     blocking::{self, Stoppable},
-    cached,
+    brief, cached,
     files::{Files, Stamp, Version},
     handle,
     picture::{self, Kind},
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     offset: Option<NonZeroU64>,
     /// How many lines to read (default: 2000).
     limit: Option<NonZeroU64>,
+    /// The first byte to show of each of these lines, counted from 1: for what was left out of
+    /// a long line (default: 1).
+    column: Option<NonZeroU64>,
 }
 
 impl TypedTool for ReadFile {
@@ -56,7 +60,7 @@ impl TypedTool for ReadFile {
 
     fn description(&self) -> String {
         "Reads a text file. Each line comes after its number and a tab. If there is more than \
-         is shown, a note at the end says at which `offset` to go on. A picture (PNG, JPEG, GIF, \
+         is shown, a note says at which `offset` or `column` to go on. A picture (PNG, JPEG, GIF, \
          WebP) is shown as such."
             .into()
     }
@@ -84,8 +88,9 @@ impl TypedTool for ReadFile {
                 blocking::run(move || open(&place, &args, &files, token)).await?
             }
         };
-        let Look { text, image, version } = look;
+        let Look { shown, version } = look;
         self.0.saw(host.agent(), &place.real, version);
+        let Shown { text, image } = shown?;
         host.note(Fact::Read { path });
         if let Some(image) = image {
             host.attach(image);
@@ -96,9 +101,15 @@ impl TypedTool for ReadFile {
 
 /// What is seen of a file.
 struct Look {
+    /// What is shown, or why it is not. A file that cannot be shown may be replaced all the
+    /// same: what there is to know of it is known then.
+    shown: Result<Shown, ToolError>,
+    version: Version,
+}
+
+struct Shown {
     text: String,
     image: Option<Image>,
-    version: Version,
 }
 
 /// Opens a file and looks at it. A short one is read whole, as is a picture.
@@ -116,60 +127,81 @@ fn open(
     let length = metadata.len();
     let mut reader = BufReader::with_capacity(PROBE_BYTES, Stoppable { reader: file, token });
     let kind = Kind::of(reader.fill_buf().map_err(fail)?);
-    if let Some(why) = kind.unshown(length) {
-        return Err(place.refusal(why));
-    }
-    if length < cached::LONGEST as u64 || kind != Kind::Text {
+    let unshown = kind.unshown(length);
+    let is_short = length < cached::LONGEST as u64 || kind != Kind::Text;
+    if is_short && unshown.is_none() {
         let mut bytes = Vec::new();
         reader.take(picture::LONGEST + 1).read_to_end(&mut bytes).map_err(fail)?;
         return look(place, &bytes, args, files);
     }
-    let version = Version::Part(Stamp::of(&metadata));
-    Ok(Look { text: show(place, &mut reader, args)?, image: None, version })
+    let shown = match unshown {
+        Some(why) => Err(place.refusal(why)),
+        None => Ok(Shown { text: show(place, &mut reader, args)?, image: None }),
+    };
+    Ok(Look { shown, version: Version::Part(Stamp::of(&metadata)) })
 }
 
 /// Looks at the whole of a file.
 fn look(place: &Place, bytes: &[u8], args: &Args, files: &Files) -> Result<Look, ToolError> {
     let kind = Kind::of(&bytes[..bytes.len().min(PROBE_BYTES)]);
-    if let Some(why) = kind.unshown(bytes.len() as u64) {
-        return Err(place.refusal(why));
-    }
-    let (text, image) = match kind {
-        Kind::Picture(_) if args.offset.or(args.limit).is_some() => {
-            let why = "is a picture and has no lines: leave out `offset` and `limit`";
+    let shown = match (kind, kind.unshown(bytes.len() as u64)) {
+        (_, Some(why)) => Err(place.refusal(why)),
+        (Kind::Picture(_), _) if args.offset.or(args.limit).or(args.column).is_some() => {
+            let why = "is a picture and has no lines: leave out `offset`, `limit` and `column`";
             return Err(place.refusal(why));
         }
-        Kind::Picture(media_type) => {
-            let said = format!("[a picture, {media_type}, {} bytes: it is attached]", bytes.len());
-            (said, Some(picture::image(media_type, bytes)))
+        (Kind::Picture(media_type), _) => {
+            let length = brief::count(bytes.len(), "byte");
+            let text = format!("[a picture, {media_type}, {length}: it is attached]");
+            Ok(Shown { text, image: Some(picture::image(media_type, bytes)) })
         }
-        _ => (show(place, &mut &*bytes, args)?, None),
+        _ => Ok(Shown { text: show(place, &mut &*bytes, args)?, image: None }),
     };
-    Ok(Look { text, image, version: files.whole(bytes) })
+    Ok(Look { shown, version: files.whole(bytes) })
 }
 
 fn show(place: &Place, reader: &mut impl BufRead, args: &Args) -> Result<String, ToolError> {
-    let first = args.offset.map_or(1, NonZeroU64::get);
-    let limit = args.limit.map_or(USUAL_LINES, NonZeroU64::get);
-    read(reader, first, limit).map_err(|error| place.error(&error))
+    let or = |given: Option<NonZeroU64>, usual| given.map_or(usual, NonZeroU64::get);
+    let part = Part {
+        first: or(args.offset, 1),
+        limit: or(args.limit, USUAL_LINES),
+        column: or(args.column, 1),
+    };
+    part.read(reader).map_err(|error| place.error(&error))
 }
 
-/// Reads lines `first` and up to `limit - 1` after it, holding no more than what is shown.
-fn read(reader: &mut impl BufRead, first: u64, limit: u64) -> io::Result<String> {
-    let skipped = skip(reader, first - 1)?;
-    if first > 1 && reader.fill_buf()?.is_empty() {
-        let why = format!("there is no line {first}: the file has {skipped} lines");
-        return Err(io::Error::other(why));
+/// The part of a file that is wanted.
+#[derive(Clone, Copy)]
+struct Part {
+    first: u64,
+    limit: u64,
+    column: u64,
+}
+
+impl Part {
+    /// Reads the lines, holding no more than what is shown.
+    fn read(self, reader: &mut impl BufRead) -> io::Result<String> {
+        let Self { first, limit, column } = self;
+        let skipped = skip(reader, first - 1)?;
+        if first > 1 && reader.fill_buf()?.is_empty() {
+            let lines = brief::count(skipped, "line");
+            let why = format!("there is no line {first}: the file has {lines}");
+            return Err(io::Error::other(why));
+        }
+        let (mut page, mut room) = (Page::default(), Vec::new());
+        let mut next = first;
+        while next - first < limit && page.text.len() < MOST_BYTES {
+            let Some(line) = Line::read(reader, column, &mut room)? else { break };
+            page.push(next, &line);
+            next += 1;
+        }
+        if column > 1 && !page.has_text {
+            let why = format!("there is no column {column} in these lines: they are shorter");
+            return Err(io::Error::other(why));
+        }
+        let is_more = !reader.fill_buf()?.is_empty();
+        Ok(page.finish(is_more.then_some(next)))
     }
-    let (mut page, mut room) = (Page::default(), Vec::new());
-    let mut next = first;
-    while next - first < limit && page.text.len() < MOST_BYTES {
-        let Some(line) = Line::read(reader, &mut room)? else { break };
-        page.push(next, &line);
-        next += 1;
-    }
-    let is_more = !reader.fill_buf()?.is_empty();
-    Ok(page.finish(is_more.then_some(next)))
 }
 
 /// Skips lines and returns how many there were.
@@ -182,65 +214,115 @@ fn skip(reader: &mut impl BufRead, lines: u64) -> io::Result<u64> {
     Ok(lines)
 }
 
+/// Skips bytes of a line, but not its end, and returns how many there were.
+fn skip_within(reader: &mut impl BufRead, bytes: u64) -> io::Result<u64> {
+    let mut skipped = 0;
+    while skipped < bytes {
+        let ahead = reader.fill_buf()?;
+        let end = memchr::memchr(b'\n', ahead).unwrap_or(ahead.len());
+        let step = usize::try_from(bytes - skipped).map_or(end, |left| cmp::min(left, end));
+        if step == 0 {
+            break;
+        }
+        reader.consume(step);
+        skipped += step as u64;
+    }
+    Ok(skipped)
+}
+
+/// How a line ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Lf,
+    CrLf,
+    /// Not at all, or it was not seen.
+    None,
+}
+
 /// One line, without its end.
 struct Line<'a> {
     text: Cow<'a, str>,
-    is_cut: bool,
-    is_crlf: bool,
+    end: End,
     is_lossy: bool,
+    /// Where what is left out of it begins.
+    next: Option<u64>,
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line into `room`, which is used again for the next one.
-    fn read(reader: &mut impl BufRead, room: &'a mut Vec<u8>) -> io::Result<Option<Self>> {
+    /// Reads a line from a column on into `room`, which is used again for the next one.
+    fn read(
+        reader: &mut impl BufRead,
+        column: u64,
+        room: &'a mut Vec<u8>,
+    ) -> io::Result<Option<Self>> {
         room.clear();
+        let skipped = skip_within(reader, column - 1)?;
         // Enough for the longest characters and the line's end.
         let most = MOST_CHARS * 4 + 2;
-        if reader.take(most as u64).read_until(b'\n', room)? == 0 {
+        if reader.take(most as u64).read_until(b'\n', room)? == 0 && skipped == 0 {
             return Ok(None);
         }
-        let rest = if room.ends_with(b"\n") { 0 } else { reader.skip_until(b'\n')? };
-        let is_crlf = room.ends_with(b"\r\n");
-        let end = if is_crlf { 2 } else { usize::from(room.ends_with(b"\n")) };
-        let bytes = &room[..room.len() - end];
-        let (mut text, is_lossy) = match str::from_utf8(bytes) {
-            Ok(text) => (Cow::Borrowed(text), false),
-            // The cut itself may have split the last character.
-            Err(error) => {
-                (String::from_utf8_lossy(bytes), error.error_len().is_some() || rest == 0)
-            }
-        };
-        // There are no more characters than bytes.
-        let is_long = text.len() > MOST_CHARS;
-        let cut = is_long.then(|| text.char_indices().nth(MOST_CHARS)).flatten();
-        if let Some((cut, _)) = cut {
-            text.to_mut().truncate(cut);
+        if !room.ends_with(b"\n") {
+            reader.skip_until(b'\n')?;
         }
-        Ok(Some(Self { text, is_cut: cut.is_some(), is_crlf, is_lossy }))
+        let end = match &room[..] {
+            // The first half of it may have been skipped.
+            [b'\n'] if skipped > 0 => End::None,
+            [.., b'\r', b'\n'] => End::CrLf,
+            [.., b'\n'] => End::Lf,
+            _ => End::None,
+        };
+        let bytes = room.strip_suffix(b"\n").unwrap_or(room);
+        let bytes = if end == End::CrLf { &bytes[..bytes.len() - 1] } else { bytes };
+        let shown = length(bytes);
+        let next = (shown < bytes.len()).then_some(column + shown as u64);
+        let text = String::from_utf8_lossy(&bytes[..shown]);
+        let is_lossy = matches!(text, Cow::Owned(_));
+        Ok(Some(Self { text, end, is_lossy, next }))
     }
+}
+
+/// Returns how many bytes of a line are shown.
+fn length(bytes: &[u8]) -> usize {
+    // There are no more characters than bytes.
+    if bytes.len() <= MOST_CHARS {
+        return bytes.len();
+    }
+    let characters = bytes.utf8_chunks().flat_map(|chunk| {
+        let bad = Some(chunk.invalid().len()).filter(|length| *length > 0);
+        chunk.valid().chars().map(char::len_utf8).chain(bad)
+    });
+    characters.take(MOST_CHARS).sum()
 }
 
 /// What is shown of a file.
 #[derive(Default)]
 struct Page {
     text: String,
+    has_text: bool,
     has_crlf: bool,
+    has_lf: bool,
     has_lossy: bool,
 }
 
 impl Page {
     fn push(&mut self, number: u64, line: &Line<'_>) {
-        let number = number.to_string();
-        self.text.extend(iter::repeat_n(' ', NUMBER_WIDTH.saturating_sub(number.len())));
-        self.text.push_str(&number);
+        let digits = number.to_string();
+        self.text.extend(iter::repeat_n(' ', NUMBER_WIDTH.saturating_sub(digits.len())));
+        self.text.push_str(&digits);
         self.text.push('\t');
         self.text.push_str(&line.text);
-        self.text.push_str(if line.is_cut {
-            " [the rest of the line is left out]\n"
-        } else {
-            "\n"
-        });
-        self.has_crlf |= line.is_crlf;
+        if let Some(next) = line.next {
+            let _ = write!(
+                self.text,
+                " [the rest of the line is left out: go on with offset {number}, limit 1, column \
+                 {next}]"
+            );
+        }
+        self.text.push('\n');
+        self.has_text |= !line.text.is_empty();
+        self.has_crlf |= line.end == End::CrLf;
+        self.has_lf |= line.end == End::Lf;
         self.has_lossy |= line.is_lossy;
     }
 
@@ -250,7 +332,12 @@ impl Page {
             text.push_str("[the file is empty]\n");
         }
         if self.has_crlf {
-            text.push_str("[lines end in CRLF]\n");
+            let some = if self.has_lf {
+                "some lines end in CRLF, some in LF"
+            } else {
+                "lines end in CRLF"
+            };
+            let _ = writeln!(text, "[{some}]");
         }
         if self.has_lossy {
             text.push_str("[bytes that are not UTF-8 are shown as \u{FFFD}]\n");
@@ -267,7 +354,11 @@ mod tests {
     use super::*;
 
     fn page(bytes: &[u8], first: u64, limit: u64) -> Result<String, String> {
-        read(&mut &bytes[..], first, limit).map_err(|error| error.to_string())
+        part(bytes, Part { first, limit, column: 1 })
+    }
+
+    fn part(bytes: &[u8], part: Part) -> Result<String, String> {
+        part.read(&mut &bytes[..]).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -290,6 +381,7 @@ mod tests {
         assert_eq!(page(b"a\nb\nc\n", 4, 1).unwrap_err(), error);
         assert_eq!(page(b"a\nb\nc", 4, 1).unwrap_err(), error);
         assert!(page(b"", 2, 1).unwrap_err().ends_with("has 0 lines"));
+        assert!(page(b"a", 2, 1).unwrap_err().ends_with("has 1 line"));
         assert_eq!(page(b"", 1, 1).unwrap(), "[the file is empty]\n");
     }
 
@@ -298,6 +390,9 @@ mod tests {
         assert_eq!(page(b"a\r\nb\r\n", 1, 1).unwrap().lines().next(), Some("     1\ta"));
         assert!(page(b"a\r\n", 1, 1).unwrap().ends_with("[lines end in CRLF]\n"));
         assert!(!page(b"a\rb\n", 1, 1).unwrap().contains("CRLF"));
+        let mixed = "[some lines end in CRLF, some in LF]\n";
+        assert!(page(b"a\r\nb\n", 1, 2).unwrap().ends_with(mixed));
+        assert!(page(b"a\r\nb", 1, 2).unwrap().ends_with("[lines end in CRLF]\n"));
     }
 
     #[test]
@@ -308,10 +403,48 @@ mod tests {
             let long = format!("x{}\nnext\n", character.repeat(MOST_CHARS * 9));
             let shown = page(long.as_bytes(), 1, 2).unwrap();
             let beginning = character.repeat(MOST_CHARS - 1);
-            let cut =
-                format!("     1\tx{beginning} [the rest of the line is left out]\n     2\tnext\n");
+            let column = beginning.len() + 2;
+            let cut = format!(
+                "     1\tx{beginning} [the rest of the line is left out: go on with offset 1, \
+                 limit 1, column {column}]\n     2\tnext\n"
+            );
             assert_eq!(shown, cut);
         }
+    }
+
+    #[test]
+    fn a_long_line_can_be_read_to_its_end() {
+        let mixed: Vec<u8> = (0..20_000_u32).map(|number| (number * 7 % 251) as u8 | 1).collect();
+        let plain = "aé😀".repeat(3000).into_bytes();
+        for long in [mixed, plain] {
+            let file = [&b"first\n"[..], &long, b"\nlast"].concat();
+            let (mut column, mut whole) = (1, String::new());
+            loop {
+                let wanted = Part { first: 2, limit: 1, column };
+                let shown = part(&file, wanted).unwrap();
+                let line = shown.strip_prefix("     2\t").unwrap();
+                let Some((text, note)) = line.split_once(" [the rest") else {
+                    whole.push_str(line.split_once("\n[").unwrap().0);
+                    break;
+                };
+                whole.push_str(text);
+                let next = note.split_once("column ").unwrap().1.split_once(']').unwrap().0;
+                column = next.parse().unwrap();
+            }
+            assert_eq!(whole, String::from_utf8_lossy(&long));
+        }
+    }
+
+    #[test]
+    fn lines_are_shown_from_a_column_on() {
+        let wanted = |first, column| Part { first, limit: 9, column };
+        let file = b"abc\r\na\r\n\nabcd";
+        let shown = "     1\tc\n     2\t\n     3\t\n     4\tcd\n[lines end in CRLF]\n";
+        assert!(part(file, wanted(1, 3)).unwrap().starts_with("     1\tc\n     2\t\n     3\t"));
+        assert_eq!(part(b"abc\r\nde\r\n\r\nabcd", wanted(1, 3)).unwrap(), shown);
+        let error = "there is no column 5 in these lines: they are shorter";
+        assert_eq!(part(file, wanted(1, 5)).unwrap_err(), error);
+        assert!(part(b"", wanted(1, 2)).unwrap_err().starts_with("there is no column 2"));
     }
 
     #[test]

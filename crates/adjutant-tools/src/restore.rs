@@ -1,18 +1,19 @@
 //! Files put back as they were. For undoing, which is a person's and no model's to do.
 
 use std::{
-    io,
+    ffi::OsStr,
+    fmt, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use adjutant_core::{Digest, FileState};
-use rustix::fs::{AtFlags, FileType, Mode, RawMode, mkdirat, unlinkat};
+use adjutant_core::FileState;
+use rustix::fs::{AtFlags, Mode, OFlags, RawMode, fchmod, mkdirat, statat, unlinkat};
 
-use crate::directory::{Directory, Former};
-
-/// The mode of a directory, as far as anyone asks.
-const DIRECTORY: u32 = 0o040_755;
+use crate::{
+    directory::{Directory, Former},
+    handle,
+};
 
 /// A place for a file and what is there. None of the directories above it may be a link.
 pub struct Spot {
@@ -26,7 +27,34 @@ enum Found {
     Nothing,
     /// A file or a link.
     Entry(Former),
-    Directory,
+    /// A directory, and its mode.
+    Directory(u32),
+}
+
+/// What is where a directory would have to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// Where it is.
+    pub path: PathBuf,
+    what: &'static str,
+}
+
+impl Obstacle {
+    /// Returns what is in the way to a path, if anything is.
+    pub fn find(path: &Path) -> Option<Self> {
+        let mut above: Vec<_> = path.ancestors().skip(1).collect();
+        above.reverse();
+        let kinds = above.into_iter().map(|it| Some((it, fs::symlink_metadata(it).ok()?)));
+        let (path, found) = kinds.map_while(|it| it).find(|(_, found)| !found.is_dir())?;
+        let what = if found.is_symlink() { "a symbolic link" } else { "a file" };
+        Some(Self { path: path.to_owned(), what })
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is in the way at `{}`", self.what, self.path.display())
+    }
 }
 
 impl Spot {
@@ -37,55 +65,62 @@ impl Spot {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened?),
         };
-        let found = match above.as_ref().map(|above| above.read(name)).transpose() {
-            Err(error) if error.kind() == io::ErrorKind::IsADirectory => Found::Directory,
-            read => read?.flatten().map_or(Found::Nothing, Found::Entry),
+        let found = match &above {
+            None => Found::Nothing,
+            Some(above) => match above.read(name) {
+                Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                    let status = statat(&above.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                    Found::Directory(status.st_mode)
+                }
+                read => read?.map_or(Found::Nothing, Found::Entry),
+            },
         };
         Ok(Self { path: path.to_owned(), above, found })
     }
 
     /// Returns what is there.
     pub fn state(&self) -> Option<FileState> {
-        let (content, mode) = match &self.found {
-            Found::Nothing => return None,
-            Found::Entry(former) => (former.content.as_slice(), former.mode),
-            Found::Directory => (&[][..], DIRECTORY),
-        };
-        Some(FileState { digest: Digest::of(content), bytes: content.len() as u64, mode })
+        match &self.found {
+            Found::Nothing => None,
+            Found::Entry(former) => Some(FileState::of(&former.content, former.mode)),
+            Found::Directory(mode) => Some(FileState::of(&[], *mode)),
+        }
     }
 
     /// Returns what it holds.
     pub fn content(&self) -> Option<Arc<[u8]>> {
         match &self.found {
             Found::Entry(former) => Some(former.content.as_slice().into()),
-            Found::Nothing | Found::Directory => None,
+            Found::Nothing | Found::Directory(_) => None,
         }
     }
 
-    /// Puts something in the place of what was found, at once or not at all. Directories that
-    /// are missing are made.
+    /// Puts something in the place of what was found: a file or a link at once or not at all,
+    /// unless it takes the place of a directory, which has to be empty. Directories that are
+    /// missing are made.
     pub fn put(self, state: &FileState, content: &[u8]) -> io::Result<()> {
         let Self { path, above, found } = self;
         let (parent, name) = split(&path)?;
         let above = above.map_or_else(|| Directory::make(parent, &mut Vec::new()), Ok)?;
-        let former = match found {
-            Found::Directory => return Err(io::ErrorKind::IsADirectory.into()),
-            Found::Nothing => None,
+        if state.is_directory() {
+            return put_directory(&above, name, &found, state.mode);
+        }
+        let former = match &found {
             Found::Entry(former) => Some(former),
-        };
-        let staged = match FileType::from_raw_mode(state.mode as RawMode) {
-            FileType::Directory => {
-                let mode = Mode::from_raw_mode((state.mode & 0o777) as RawMode);
-                return Ok(mkdirat(&above.0, name, mode)?);
+            Found::Directory(_) => {
+                unlinkat(&above.0, name, AtFlags::REMOVEDIR)?;
+                None
             }
-            FileType::Symlink => above.stage_link(content)?,
-            _ => {
-                let owner = former.as_ref().and_then(|former| former.owner);
-                let like = Former { content: Vec::new(), mode: state.mode, owner, stamp: None };
-                above.stage(content, Some(&like))?
-            }
+            Found::Nothing => None,
         };
-        staged.put(name, former.as_ref())
+        let staged = if state.is_link() {
+            above.stage_link(content)?
+        } else {
+            let owner = former.and_then(|former| former.owner);
+            let like = Former { content: Vec::new(), mode: state.mode, owner, stamp: None };
+            above.stage(content, Some(&like))?
+        };
+        staged.put(name, former)
     }
 
     /// Takes away what was found. A directory goes only if it is empty.
@@ -94,21 +129,31 @@ impl Spot {
         match (self.above, self.found) {
             (None, _) | (_, Found::Nothing) => Ok(()),
             (Some(above), Found::Entry(former)) => above.remove(name, Some(&former)),
-            (Some(above), Found::Directory) => Ok(unlinkat(&above.0, name, AtFlags::REMOVEDIR)?),
+            (Some(above), Found::Directory(_)) => Ok(unlinkat(&above.0, name, AtFlags::REMOVEDIR)?),
         }
     }
 }
 
-fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
+/// Puts a directory in the place of what was found. One that is there gets the mode.
+fn put_directory(above: &Directory, name: &OsStr, found: &Found, mode: u32) -> io::Result<()> {
+    if let Found::Entry(former) = found {
+        above.remove(name, Some(former))?;
+    }
+    if !matches!(found, Found::Directory(_)) {
+        mkdirat(&above.0, name, Mode::RWXU)?;
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let made = handle::step(&above.0, name, flags)?;
+    Ok(fchmod(made, Mode::from_raw_mode((mode & 0o7777) as RawMode))?)
+}
+
+fn split(path: &Path) -> io::Result<(&Path, &OsStr)> {
     path.parent().zip(path.file_name()).ok_or_else(|| io::ErrorKind::IsADirectory.into())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        fs,
-        os::unix::fs::{PermissionsExt as _, symlink},
-    };
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
@@ -119,8 +164,7 @@ mod tests {
     }
 
     fn state(content: &str, mode: u32) -> FileState {
-        let digest = Digest::of(content.as_bytes());
-        FileState { digest, bytes: content.len() as u64, mode }
+        FileState::of(content.as_bytes(), mode)
     }
 
     #[test]
@@ -182,12 +226,45 @@ mod tests {
         let path = top.join("directory");
         Spot::find(&path).unwrap().put(&state("", 0o040_700), &[]).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
-        assert_eq!(Spot::find(&path).unwrap().state(), Some(state("", DIRECTORY)));
+        assert_eq!(Spot::find(&path).unwrap().state(), Some(state("", 0o040_700)));
+        Spot::find(&path).unwrap().put(&state("", 0o041_777), &[]).unwrap();
+        assert_eq!(Spot::find(&path).unwrap().state(), Some(state("", 0o041_777)));
         fs::write(path.join("file"), "").unwrap();
         let error = Spot::find(&path).unwrap().remove().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::DirectoryNotEmpty);
         fs::remove_file(path.join("file")).unwrap();
         Spot::find(&path).unwrap().remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_takes_the_place_of_an_empty_directory_and_gives_it_back() {
+        let (_keep, top) = ground();
+        let path = top.join("one");
+        let states = [state("", 0o040_750), state("ours", 0o100_644), state("ours", 0o120_777)];
+        for next in states.iter().chain(states.iter().rev()) {
+            let content: &[u8] = if next.is_directory() { b"" } else { b"ours" };
+            Spot::find(&path).unwrap().put(next, content).unwrap();
+            assert_eq!(Spot::find(&path).unwrap().state().as_ref(), Some(next));
+        }
+        fs::write(path.join("theirs"), "").unwrap();
+        let error = Spot::find(&path).unwrap().put(&states[1], b"ours").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::DirectoryNotEmpty);
+        assert_eq!(fs::read_dir(&top).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let (_keep, top) = ground();
+        fs::create_dir(top.join("directory")).unwrap();
+        fs::write(top.join("directory/file"), "").unwrap();
+        symlink("directory", top.join("link")).unwrap();
+        let found = |path: &str| Obstacle::find(&top.join(path)).map(|it| it.to_string());
+        let named =
+            |what: &str, at: &str| format!("{what} is in the way at `{}`", top.join(at).display());
+        assert_eq!(found("link/a/b"), Some(named("a symbolic link", "link")));
+        assert_eq!(found("directory/file/a"), Some(named("a file", "directory/file")));
+        assert_eq!(found("directory/none/a"), None);
+        assert_eq!(found("link"), None);
     }
 }

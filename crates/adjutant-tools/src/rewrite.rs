@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{AgentPath, Change, Digest, Fact, FileState, Host, ToolError};
+use adjutant_core::{AgentPath, Change, Fact, FileState, Host, ToolError};
 use rustix::io::Errno;
 
 use crate::{
@@ -100,6 +100,7 @@ impl Job {
             (Next::Nothing, None) => return Err(fail(Errno::NOENT.into())),
             (Next::Content(content), directory) => {
                 let found = directory.map_or_else(|| Directory::make(above, &mut made), Ok);
+                made.iter().for_each(|it| self.files.wrote(&self.agent, it, Some(&[])));
                 let staged = found.and_then(|directory| {
                     if former.is_some() {
                         directory.check_writable(name)?;
@@ -152,9 +153,10 @@ enum Step {
 impl Ready {
     fn change(&self, path: String) -> Change {
         let before = self.former.as_ref();
-        let before = before.map(|it| (state(&it.content, it.mode), it.content.as_slice().into()));
+        let before =
+            before.map(|it| (FileState::of(&it.content, it.mode), it.content.as_slice().into()));
         let after = match &self.step {
-            Step::Put(staged, content) => Some(state(content, staged.mode)),
+            Step::Put(staged, content) => Some(FileState::of(content, staged.mode)),
             Step::Remove(_) => None,
         };
         Change { path, before, after }
@@ -174,10 +176,6 @@ impl Ready {
 }
 
 fn directory_made(path: &Path) -> Change {
-    let after = Some(state(&[], 0o040_755));
+    let after = Some(FileState::of(&[], FileState::DIRECTORY));
     Change { path: path.display().to_string(), before: None, after }
-}
-
-fn state(content: &[u8], mode: u32) -> FileState {
-    FileState { digest: Digest::of(content), bytes: content.len() as u64, mode }
 }

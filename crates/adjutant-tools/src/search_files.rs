@@ -3,10 +3,12 @@
 use std::{
     fmt::Write,
     io,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use adjutant_core::{Effect, Fact, Host, ToolError, Touch};
+use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::DirEntry;
@@ -16,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     blocking::{self, Stoppable},
-    brief,
     gate::Gate,
     glob::Glob,
     handle,
@@ -32,6 +33,8 @@ const MOST_MATCHES: usize = 200;
 const MOST_BYTES: usize = 64 * 1024;
 /// The most bytes shown of one line.
 const MOST_LINE_BYTES: usize = 500;
+/// How many bytes of a long line are shown before a match.
+const BEFORE_MATCH: usize = 100;
 /// The longest line that is searched.
 const MOST_HEAP: usize = 16 * 1024 * 1024;
 
@@ -136,7 +139,7 @@ impl Search {
             match entry {
                 Ok(entry) if self.wants(&entry) => self.search(entry.into_path(), &mut found)?,
                 Ok(_) => {}
-                Err(error) => found.troubles.push(&error),
+                Err(error) => found.troubles.push_walk(&self.place, &error),
             }
             if found.is_cut {
                 break;
@@ -156,8 +159,8 @@ impl Search {
 
     fn search(&mut self, path: PathBuf, found: &mut Found) -> Result<(), ToolError> {
         let name = self.place.name(&path);
-        let mut lines =
-            Lines { name: &name, found, text: String::new(), matches: 0, is_cut: false };
+        let (matcher, text) = (&self.matcher, String::new());
+        let mut lines = Lines { name: &name, found, matcher, text, matches: 0, is_cut: false };
         let searched = handle::open(&path).and_then(|(reader, _)| {
             let reader = Stoppable { reader, token: self.token.clone() };
             self.searcher.search_reader(&self.matcher, reader, &mut lines)
@@ -165,7 +168,7 @@ impl Search {
         let Lines { text, matches, is_cut, .. } = lines;
         if let Err(error) = searched {
             blocking::check(&self.token)?;
-            found.troubles.push(&format!("{name}: {error}"));
+            found.troubles.push(&self.place, &path, error);
         }
         found.is_cut |= is_cut;
         if matches > 0 {
@@ -216,28 +219,57 @@ impl Found {
 struct Lines<'a> {
     name: &'a str,
     found: &'a Found,
+    matcher: &'a RegexMatcher,
     text: String,
     matches: usize,
     is_cut: bool,
 }
 
 impl Lines<'_> {
-    fn push(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) {
-        let line = String::from_utf8_lossy(bytes);
-        let (line, left_out) =
-            brief::beginning(line.trim_end_matches(['\r', '\n']), MOST_LINE_BYTES);
+    fn push(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         let number = number.unwrap_or_default();
-        let _ = write!(self.text, "{}{mark}{number}{mark} {line}", self.name);
-        if left_out > 0 {
-            let _ = write!(self.text, " [line cut: {left_out} bytes left out]");
+        let shown = self.shown(line);
+        let text = String::from_utf8_lossy(&line[shown.clone()]);
+        let _ = write!(self.text, "{}{mark}{number}{mark} {text}", self.name);
+        if shown.len() < line.len() {
+            let (first, last, all) = (shown.start + 1, shown.end, line.len());
+            let _ = write!(
+                self.text,
+                " [bytes {first} to {last} of {all}: read_file shows more with offset {number}, \
+                 limit 1, column {first}]"
+            );
         }
         self.text.push('\n');
+    }
+
+    /// Returns which bytes of a line are shown: of a long one those around its first match.
+    fn shown(&self, line: &[u8]) -> Range<usize> {
+        if line.len() <= MOST_LINE_BYTES {
+            return 0..line.len();
+        }
+        let found = self.matcher.find(line).ok().flatten();
+        let start = match found {
+            Some(found) if found.end() > MOST_LINE_BYTES => {
+                found.start() - BEFORE_MATCH.min(found.start())
+            }
+            _ => 0,
+        };
+        let end = line.len().min(start + MOST_LINE_BYTES);
+        floor(line, start)..floor(line, end)
     }
 
     fn is_full(&self) -> bool {
         self.found.matches + self.matches == MOST_MATCHES
             || self.found.text.len() + self.text.len() >= MOST_BYTES
     }
+}
+
+/// Returns the start of the character that a byte of a line belongs to.
+fn floor(line: &[u8], at: usize) -> usize {
+    let is_within = |at: &usize| line.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    (at.saturating_sub(3)..=at).rev().find(|at| !is_within(at)).unwrap_or(at)
 }
 
 impl Sink for Lines<'_> {

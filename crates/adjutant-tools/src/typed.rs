@@ -33,10 +33,22 @@ pub trait TypedTool: Send + Sync + 'static {
         let _ = parameters;
     }
 
+    /// Refuses what no call can succeed with.
+    fn check(&self, args: &Self::Args) -> Result<(), ToolError> {
+        let _ = args;
+        Ok(())
+    }
+
     /// Returns what a call would touch; empty is its effect and nothing that could be named.
     fn touches(&self, args: &Self::Args, workdir: &Path) -> Vec<Touch> {
         let _ = (args, workdir);
         Vec::new()
+    }
+
+    /// Tells what a person should know before they allow a call, if anything.
+    fn caution(&self, args: &Self::Args) -> Option<String> {
+        let _ = args;
+        None
     }
 
     /// Tells in a line what a call is about.
@@ -71,9 +83,17 @@ impl<T: TypedTool> Tool for Erased<T> {
         Arc::clone(spec)
     }
 
-    // Arguments that do not fit touch nothing: the call refuses them.
+    fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+        self.tool.check(&fit::<T>(arguments)?)
+    }
+
+    // Arguments that do not fit touch nothing: they are refused.
     fn touches(&self, arguments: &Value, workdir: &Path) -> Vec<Touch> {
         read::<T::Args>(arguments).map_or_else(|_| Vec::new(), |a| self.tool.touches(&a, workdir))
+    }
+
+    fn caution(&self, arguments: &Value) -> Option<String> {
+        read(arguments).ok().and_then(|args| self.tool.caution(&args))
     }
 
     fn summary(&self, arguments: &Value) -> String {
@@ -85,12 +105,12 @@ impl<T: TypedTool> Tool for Erased<T> {
         arguments: Value,
         host: &'a dyn Host,
     ) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(async move {
-            let args = read(&arguments)
-                .map_err(|why| ToolError(format!("wrong arguments for `{}`: {why}", T::NAME)))?;
-            self.tool.run(args, host).await
-        })
+        Box::pin(async move { self.tool.run(fit::<T>(&arguments)?, host).await })
     }
+}
+
+fn fit<T: TypedTool>(arguments: &Value) -> Result<T::Args, ToolError> {
+    read(arguments).map_err(|why| ToolError(format!("wrong arguments for `{}`: {why}", T::NAME)))
 }
 
 /// Returns the JSON Schema of the arguments, without what only a validator would want.
@@ -138,11 +158,22 @@ fn tidy(schema: &mut Schema) {
 fn read<A: DeserializeOwned>(arguments: &Value) -> Result<A, String> {
     A::deserialize(arguments).map_err(|error| {
         let error = error.to_string();
+        let said = plain(&error);
         match culprit::<A>(arguments, &error) {
-            Some(field) => format!("`{field}`: {error}"),
-            None => error,
+            Some(field) => format!("`{field}`: {said}"),
+            None => said,
         }
     })
+}
+
+/// Says what was expected without the names of our types.
+fn plain(error: &str) -> String {
+    let (error, least) = match error.rsplit_once(", expected ") {
+        Some((error, "a nonzero u64" | "a nonzero u32" | "a nonzero usize")) => (error, 1),
+        Some((error, "u64" | "u32" | "usize")) => (error, 0),
+        _ => return error.to_owned(),
+    };
+    format!("{error}, expected a whole number of at least {least}")
 }
 
 /// Finds the argument an error is about: the one that alone causes the same error. A
@@ -194,7 +225,12 @@ mod tests {
         let wrong_type = complaint(&json!({ "path": 5, "limit": 1 }));
         assert_eq!(wrong_type, "`path`: invalid type: integer `5`, expected a string");
         let zero = complaint(&json!({ "path": "a", "limit": 0 }));
-        assert_eq!(zero, "`limit`: invalid value: integer `0`, expected a nonzero u64");
+        assert_eq!(
+            zero,
+            "`limit`: invalid value: integer `0`, expected a whole number of at least 1"
+        );
+        let word = complaint(&json!({ "path": "a", "limit": "many" }));
+        assert!(word.ends_with("expected a whole number of at least 1"), "{word}");
         assert_eq!(complaint(&json!({ "limit": 1 })), "missing field `path`");
         let unknown = complaint(&json!({ "path": "a", "lines": 1 }));
         assert_eq!(unknown, "unknown field `lines`, expected one of `path`, `limit`, `order`");

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    brief,
     directory::Former,
     files::Files,
     place::Place,
@@ -32,7 +33,7 @@ impl TypedTool for WriteFile {
 
     fn description(&self) -> String {
         "Makes a file, or replaces all that is in it. A file that is there already has to be \
-         read first. To change a part of a file use edit_file."
+         read first, a binary one too. To change a part of a file use edit_file."
             .into()
     }
 
@@ -63,11 +64,12 @@ fn make(
         return Err(place.refusal("has that content already: nothing was changed"));
     }
     let done = if former.is_some() { "replaced" } else { "created" };
-    let (lines, bytes) = (content.lines().count(), content.len());
-    let mut said = format!("{done} `{}`: {lines} lines, {bytes} bytes", place.given());
+    let lines = brief::count(content.lines().count(), "line");
+    let bytes = brief::count(content.len(), "byte");
+    let mut said = format!("{done} `{}`: {lines}, {bytes}", place.given());
     let had_crlf = former.is_some_and(|former| has_crlf(&former.content));
     if had_crlf && !has_crlf(content.as_bytes()) {
-        said.push_str("\n[its lines ended in CRLF and no longer do]");
+        said.push_str("\n[it had lines that ended in CRLF and has none now]");
     }
     Ok((Next::Content(content.into()), said))
 }

@@ -53,9 +53,12 @@ impl Agreements {
         Self { file: around.trust_file() }
     }
 
-    /// Returns what the person agreed to of a project.
+    /// Returns what the person agreed to of a project. One that cannot be written down by its
+    /// name nobody agreed to.
     pub(crate) fn agreed(&self, project: &Path) -> Result<Agreed, CliError> {
-        Ok(self.read()?.projects.remove(&name(project)).unwrap_or_default())
+        let mut book = self.read()?;
+        let agreed = project.to_str().and_then(|name| book.projects.remove(name));
+        Ok(agreed.unwrap_or_default())
     }
 
     /// Writes down what the person agrees to from now on.
@@ -64,12 +67,16 @@ impl Agreements {
         project: &Path,
         to: impl FnOnce(&mut Agreed),
     ) -> Result<(), CliError> {
+        let name = project.to_str().ok_or_else(|| {
+            let why = format!("{}: its name is not UTF-8", project.display());
+            CliError::new(Kind::Config, why).hint("rename the directory to agree to what is in it")
+        })?;
         let _locked = self.lock().map_err(|error| self.fail(&error))?;
         let mut book = self.read()?;
-        let agreed = book.projects.entry(name(project)).or_default();
+        let agreed = book.projects.entry(name.to_owned()).or_default();
         to(agreed);
         if *agreed == Agreed::default() {
-            book.projects.remove(&name(project));
+            book.projects.remove(name);
         }
         let text = toml::to_string(&book).map_err(|error| self.fail(&error))?;
         whole_file::write(&self.file, &text).map_err(|error| self.fail(&error))
@@ -97,6 +104,24 @@ impl Agreements {
     }
 }
 
-fn name(project: &Path) -> String {
-    project.display().to_string()
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
+    use super::*;
+
+    #[test]
+    fn one_project_is_not_taken_for_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let agreements = Agreements { file: directory.path().join("trusted.toml") };
+        let odd = Path::new(OsStr::from_bytes(b"/a\xff"));
+        let looks_alike = Path::new("/a\u{fffd}");
+        let agree = |project| {
+            agreements.agree(project, |agreed| agreed.allow.extend(["read_file".to_owned()]))
+        };
+        agree(looks_alike).unwrap();
+        assert!(agreements.agreed(looks_alike).unwrap().allows("read_file"));
+        assert!(!agreements.agreed(odd).unwrap().allows("read_file"));
+        assert!(agree(odd).unwrap_err().to_string().contains("not UTF-8"));
+    }
 }

@@ -231,7 +231,6 @@ pub enum PermissionsCommand {
         /// The tool
         tool: String,
         /// Its arguments: a JSON object, or the words of its first parameter
-        #[arg(required = true)]
         arguments: Vec<String>,
         /// What it is shown by.
         #[command(flatten)]

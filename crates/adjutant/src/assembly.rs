@@ -1,6 +1,6 @@
 //! Puts a session together from its parts.
 
-use std::sync::Arc;
+use std::{io::Write as _, sync::Arc};
 
 use adjutant_core::{Allowance, Bus, Journal, Rulebook, SessionId, Tool, Vault, Workshop};
 use adjutant_engine::{Parts, Session};
@@ -16,6 +16,7 @@ use crate::{
     confining, git,
     hooks::hooks,
     keeping,
+    screen::Aside,
     source::Source,
 };
 
@@ -50,6 +51,9 @@ fn commands(config: &Config, files: &Arc<Files>) -> CommandSettings {
         sandbox: confining::sandbox(),
         environment: environment(config),
         snapshots: is_undone.then(snapshots),
+        warn: Some(|warning| {
+            let _ = writeln!(Aside, "warning: {warning}");
+        }),
     }
 }
 

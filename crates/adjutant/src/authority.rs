@@ -3,18 +3,23 @@
 use std::{path::Path, sync::Arc};
 
 use adjutant_core::{Access, Charter, Grant, Pattern, Rules, Tool};
+use adjutant_tools::sandbox::git_leads;
 
-use crate::{CliError, config::Config, error::Kind};
+use crate::{CliError, config::Config, error::Kind, programs::Program};
 
-/// Makes the root's authority.
+/// Makes the root's authority, in which files that are run outside the sandbox stay what they are.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that mints authority")]
-pub(crate) fn grant(config: &Config, directory: &Path) -> Grant {
+pub(crate) fn grant(config: &Config, directory: &Path, programs: &[Program]) -> Grant {
+    let held = programs.iter().flat_map(|program| program.protected(directory));
+    // Other files of the person are nobody's to see, and these are not the runtime's own.
+    let leads = git_leads(&directory.join(".git")).into_iter();
+    let leads = leads.filter(|path| path.starts_with(directory) && path != directory);
     Grant::mint(Charter {
         mode: config.mode,
         rules: config.rules.clone(),
         access: Access::Inherit,
         scope: vec![directory.to_owned()],
-        protected: config.own_places.clone(),
+        protected: config.own_places.iter().cloned().chain(held).chain(leads).collect(),
         depth: config.max_depth,
     })
 }
@@ -27,13 +32,15 @@ pub(crate) fn check_rules(layers: &[Rules], tools: &[Arc<dyn Tool>]) -> Result<(
         let wrong = format!("the rule `{rule}` has a pattern, and servers' tools have none");
         return Err(CliError::new(Kind::Config, wrong).hint("write the name of the tool alone"));
     }
-    let is_idle = |rule: &&&Pattern| {
-        !is_about_servers(rule) && !tools.iter().any(|tool| rule.is_about(&tool.spec().name))
-    };
-    let Some(rule) = patterns.iter().find(is_idle) else { return Ok(()) };
+    let Some(rule) = patterns.iter().find(|rule| is_idle(rule, tools)) else { return Ok(()) };
     let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
     Err(CliError::new(Kind::Config, format!("the rule `{rule}` is about no tool there is"))
         .hint(format!("there are: {}", names.join(", "))))
+}
+
+/// Reports whether a rule is about no tool there is.
+pub(crate) fn is_idle(rule: &Pattern, tools: &[Arc<dyn Tool>]) -> bool {
+    !is_about_servers(rule) && !tools.iter().any(|tool| rule.is_about(&tool.spec().name))
 }
 
 /// Reports whether a rule is about the tools of servers, which may have any, or be away.

@@ -11,7 +11,12 @@ const CONFINE: &str = "__confine";
 pub(crate) fn sandbox() -> Sandbox {
     env::current_exe().map_or_else(
         |_| Sandbox::default(),
-        |program| Sandbox::detect(vec![program.into(), CONFINE.into()]),
+        |program| {
+            let sandbox = Sandbox::detect(vec![program.into(), CONFINE.into()]);
+            // Calls are judged where nothing should have to wait.
+            sandbox.prepare();
+            sandbox
+        },
     )
 }
 

@@ -25,6 +25,7 @@ mod permissions;
 mod person;
 pub mod place;
 pub mod prepared;
+mod programs;
 pub mod prompt;
 mod rulebook;
 pub mod run;

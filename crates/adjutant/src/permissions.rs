@@ -5,9 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Grant, Judgement, Target, Tool, Touch, grant::Because};
+use adjutant_core::{Judgement, Target, Tool, ToolError, Touch, judgement::Because};
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "mcp")]
+use crate::servers::Servers;
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::{PermissionsArguments, PermissionsCommand, PermissionsView},
@@ -16,6 +18,7 @@ use crate::{
     error::Kind,
     nearest::nearest,
     place::working_directory,
+    programs::Program,
 };
 
 /// Shows the mode and the rules that hold, or what becomes of one call.
@@ -37,9 +40,11 @@ fn list(view: &PermissionsView, around: &Surroundings, to: &mut dyn Write) -> Re
     let directory = working_directory(around, view.place.cwd.as_deref())?;
     let written = Written::read(around, &directory, &view.flags())?;
     let config = Config::check(&written, around)?;
+    let tools = assembly::tools(&config, &Arc::default());
+    let is_idle = |rule: &str| rule.parse().is_ok_and(|rule| authority::is_idle(&rule, &tools));
     let rules = written.rules();
     if view.json {
-        let rule = |(list, rule, source): &(_, String, String)| json!({ "list": list, "rule": rule, "from": source });
+        let rule = |(list, rule, source): &(_, String, String)| json!({ "list": list, "rule": rule, "from": source, "idle": is_idle(rule) });
         let shown = json!({
             "mode": config.mode.name(),
             "scope": [directory],
@@ -51,7 +56,8 @@ fn list(view: &PermissionsView, around: &Surroundings, to: &mut dyn Write) -> Re
     writeln!(to, "mode   {}", config.mode)?;
     writeln!(to, "scope  {}", directory.display())?;
     for (list, rule, source) in rules {
-        writeln!(to, "{list:5}  {rule:40} # {source}")?;
+        let doubt = if is_idle(&rule) { ", about no tool there is" } else { "" };
+        writeln!(to, "{list:5}  {rule:40} # {source}{doubt}")?;
     }
     for (rule, source) in &config.untrusted {
         let rule = rule.escape_debug();
@@ -63,10 +69,18 @@ fn list(view: &PermissionsView, around: &Surroundings, to: &mut dyn Write) -> Re
 /// What becomes of a call.
 struct Explained {
     tool: String,
+    owner: Owner,
     arguments: Value,
     touches: Vec<(Touch, Judgement)>,
     strictest: Judgement,
     written: Written,
+}
+
+/// Whose tool it is.
+#[derive(PartialEq, Eq)]
+enum Owner {
+    Us,
+    Server,
 }
 
 fn explain(
@@ -78,53 +92,83 @@ fn explain(
     let directory = working_directory(around, view.place.cwd.as_deref())?;
     let written = Written::read(around, &directory, &view.flags())?;
     let config = Config::check(&written, around)?;
+    let programs = Program::hooks(&config, &directory);
+    #[cfg(feature = "mcp")]
+    let servers = Servers::find(&config, around, &directory)?;
+    #[cfg(feature = "mcp")]
+    let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
+    let grant = authority::grant(&config, &directory, &programs);
     let tools = assembly::tools(&config, &Arc::default());
-    let Some(tool) = tools.iter().find(|tool| tool.spec().name == name) else {
-        let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        let meant = nearest(name, names.iter().map(String::as_str)).unwrap_or_default();
-        return Err(CliError::new(Kind::Usage, format!("there is no tool `{name}`"))
-            .hint(format!("did you mean `{meant}`?"))
-            .hint(format!("there are: {}", names.join(", "))));
+    let found = tools.iter().find(|tool| tool.spec().name == name);
+    #[cfg(feature = "mcp")]
+    let theirs = found.is_none().then(|| servers.tool(name)).flatten();
+    #[cfg(not(feature = "mcp"))]
+    let theirs = None;
+    let (spec, arguments, mut touches) = match (found, theirs) {
+        (Some(tool), _) => {
+            let arguments = read(&**tool, words)?;
+            let touches = tool.touches(&arguments, &directory);
+            (tool.spec(), arguments, touches)
+        }
+        (None, Some(spec)) => (Arc::new(spec), object(&words.join(" "))?, Vec::new()),
+        (None, None) => return Err(unknown(name, &tools)),
     };
-    let arguments = read(&**tool, words)?;
-    let grant = authority::grant(&config, &directory);
-    let spec = tool.spec();
-    let mut touches = tool.touches(&arguments, &directory);
     if touches.is_empty() {
         touches.push(Touch { effect: spec.effect, target: Target::Nothing });
     }
-    let judged = |touch: &Touch| judge(&grant, &**tool, std::slice::from_ref(touch));
+    let judged = |touch: &Touch| grant.judge(&spec, std::slice::from_ref(touch));
     let judged = touches.iter().map(|touch| (touch.clone(), judged(touch))).collect();
-    let strictest = judge(&grant, &**tool, &touches);
-    Ok(Explained { tool: name.to_owned(), arguments, touches: judged, strictest, written })
+    let strictest = grant.judge(&spec, &touches);
+    let owner = if found.is_some() { Owner::Us } else { Owner::Server };
+    Ok(Explained { tool: name.to_owned(), owner, arguments, touches: judged, strictest, written })
 }
 
-fn judge(grant: &Grant, tool: &dyn Tool, touches: &[Touch]) -> Judgement {
-    grant.judge(&tool.spec(), touches)
+fn unknown(name: &str, tools: &[Arc<dyn Tool>]) -> CliError {
+    let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+    let error = CliError::new(Kind::Usage, format!("there is no tool `{name}`"));
+    if name.starts_with("mcp__") {
+        return error.hint("no server with such tools is set up here, or it is not trusted");
+    }
+    let meant = nearest(name, names.iter().map(String::as_str)).unwrap_or_default();
+    error.hint(format!("did you mean `{meant}`?")).hint(format!("there are: {}", names.join(", ")))
 }
 
-/// Reads arguments: a JSON object, or words for the parameter that comes first.
+/// Reads arguments: a JSON object, or words for the parameter that comes first, and nothing for
+/// the others.
 fn read(tool: &dyn Tool, words: &[String]) -> Result<Value, CliError> {
-    let text = words.join(" ");
-    let wrong = |why: String| CliError::new(Kind::Usage, why);
-    if text.trim_start().starts_with('{') {
-        let read: Result<Map<String, Value>, _> = serde_json::from_str(&text);
-        return read
-            .map(Value::Object)
-            .map_err(|error| wrong(format!("the arguments are not JSON: {error}")));
-    }
-    let spec = tool.spec();
-    let first = spec.parameters["required"][0].as_str().or_else(|| {
-        let properties = spec.parameters["properties"].as_object()?;
-        properties.keys().next().map(String::as_str)
-    });
-    match first {
-        Some(first) if spec.parameters["properties"][first]["type"] == "string" => {
-            Ok(json!({ first: text }))
+    let (text, spec) = (words.join(" "), tool.spec());
+    let properties = &spec.parameters["properties"];
+    let is_text = |name: &str| properties[name]["type"] == "string";
+    let required = spec.parameters["required"].as_array();
+    let required: Vec<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    let optional = properties.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
+    let first = required.iter().copied().chain(optional).next();
+    let arguments = match first {
+        _ if text.is_empty() || text.trim_start().starts_with('{') => object(&text)?,
+        Some(first) if is_text(first) => {
+            let rest = required.iter().filter(|name| is_text(name));
+            let mut arguments: Map<_, _> =
+                rest.map(|name| ((*name).to_owned(), json!(""))).collect();
+            arguments.insert(first.to_owned(), json!(text));
+            Value::Object(arguments)
         }
-        _ => Err(wrong(format!("`{}` takes its arguments as a JSON object", spec.name))
-            .hint(format!("its parameters: {}", spec.parameters["properties"]))),
-    }
+        _ => {
+            let wrong = format!("`{}` takes its arguments as a JSON object", spec.name);
+            return Err(
+                CliError::new(Kind::Usage, wrong).hint(format!("its parameters: {properties}"))
+            );
+        }
+    };
+    let checked = tool.check(&arguments);
+    checked.map_err(|ToolError(why)| CliError::new(Kind::Usage, why))?;
+    Ok(arguments)
+}
+
+fn object(text: &str) -> Result<Value, CliError> {
+    let read: Result<Map<_, _>, _> =
+        serde_json::from_str(if text.is_empty() { "{}" } else { text });
+    let wrong = |error| format!("the arguments are not JSON: {error}");
+    read.map(Value::Object).map_err(|error| CliError::new(Kind::Usage, wrong(error)))
 }
 
 impl Explained {
@@ -137,6 +181,11 @@ impl Explained {
         for (touch, judgement) in &self.touches {
             let (what, verdict) = (target(touch), judgement.verdict);
             writeln!(to, "  {verdict:7}  {what}{}", self.place(judgement))?;
+        }
+        if self.owner == Owner::Server {
+            let note = "a server's tool is judged by its name and the server's `effect`, whatever \
+                        its arguments; whether there is one is not known before the server runs";
+            writeln!(to, "  {note}")?;
         }
         Ok(())
     }

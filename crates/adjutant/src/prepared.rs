@@ -13,6 +13,7 @@ use crate::{
     config::Config,
     output_schema,
     place::working_directory,
+    programs::Program,
     prompt::{Stdin, prompt},
     rulebook::ProjectRulebook,
     source::Tape,
@@ -31,6 +32,8 @@ pub struct Prepared {
     pub prompt: String,
     /// The JSON Schema its answer has to fit.
     pub schema: Option<Arc<Value>>,
+    /// What is run outside the sandbox.
+    pub(crate) programs: Vec<Program>,
     /// The servers that may be started.
     #[cfg(feature = "mcp")]
     pub servers: Servers,
@@ -75,6 +78,9 @@ impl Prepared {
         let config = Config::load(around, &directory, &arguments.flags())?;
         #[cfg(feature = "mcp")]
         let servers = Servers::find(&config, around, &directory)?;
+        let programs = Program::hooks(&config, &directory);
+        #[cfg(feature = "mcp")]
+        let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
         // Stdin comes last: nobody should type a task only to learn of a wrong setting.
         let tape = Tape::prepare(arguments.tape, around)?;
         let choice = match tape.model(arguments.model) {
@@ -92,6 +98,7 @@ impl Prepared {
             directory,
             prompt,
             schema,
+            programs,
             #[cfg(feature = "mcp")]
             servers,
             rulebook,

@@ -84,12 +84,12 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     let files = Arc::default();
     let tools = tools(&config, &files);
     check_rules(&config.rules, &tools)?;
-    let grant = grant(&config, &directory);
+    let grant = grant(&config, &directory, &prepared.programs);
     #[cfg(feature = "mcp")]
     let (mcp, tools) = prepared.servers.start(tools, &grant, &directory).await?;
     #[cfg(feature = "mcp")]
     warn(mcp.warnings.clone());
-    let work = git::Work::new(&config, &directory, &prompt);
+    let work = git::Work::new(&config, &directory, &prompt).await;
     let kept = work.as_ref().ok().and_then(Option::as_ref);
     let outfit = Outfit { tools, rulebook: Arc::new(rulebook), files, work: kept };
     let session = open(&config, &source, outfit)?;
@@ -207,6 +207,9 @@ fn conclude(ended: &Ended, source: &Source, progress: Progress) -> ExitCode {
     let is_silent = progress == Progress::Hidden;
     for question in ended.unanswered.iter().filter(|_| is_silent) {
         let _ = writeln!(Aside, "warning: nobody was there to answer {}", question.path);
+    }
+    for failed in ended.receipt.failed_hooks.iter().filter(|_| is_silent) {
+        let _ = writeln!(Aside, "warning: a hook failed: {}", failed.escape_debug());
     }
     if let (Some(astray), Progress::Shown) = (source.astray(), progress) {
         let _ = writeln!(Aside, "error: {astray}");

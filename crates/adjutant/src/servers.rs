@@ -1,13 +1,16 @@
 //! The MCP servers of a run: those of the configuration, and those of the project if the
 //! person agreed to them.
 
-use std::{env, path::Path, sync::Arc};
+use std::{collections::BTreeMap, env, ffi::OsString, path::Path, sync::Arc};
 
 use adjutant_core::{Grant, Tool, ToolSpec, Verdict};
-use adjutant_tools::mcp::{Environment, Mcp, ProjectFile, Server};
+use adjutant_tools::mcp::{Environment, Mcp, OnFailure, ProjectFile, Server};
 use serde_json::json;
 
-use crate::{CliError, Surroundings, agreement::Agreements, config::Config, error::Kind, keeping};
+use crate::{
+    CliError, Surroundings, agreement::Agreements, config::Config, error::Kind, keeping,
+    programs::Program,
+};
 
 /// The servers that may be started.
 #[derive(Debug)]
@@ -41,6 +44,23 @@ impl Servers {
         Ok(servers)
     }
 
+    /// Returns the programs that would be started.
+    pub(crate) fn programs(&self, directory: &Path) -> Vec<Program> {
+        let variables = variables();
+        let program = |server: &Server| {
+            let directory = server.directory().unwrap_or(directory).to_owned();
+            Program { words: server.words(&variables), directory }
+        };
+        self.found.iter().map(program).collect()
+    }
+
+    /// Returns a tool as it would be judged, if a server could have it.
+    pub(crate) fn tool(&self, name: &str) -> Option<ToolSpec> {
+        let is_theirs = |server: &&Server| name.starts_with(&server.prefix());
+        let server = self.found.iter().filter(is_theirs).max_by_key(|it| it.prefix().len())?;
+        Some(spec(name.to_owned(), server))
+    }
+
     /// Starts all servers of which an agent may use a tool, and adds their tools to the others.
     pub(crate) async fn start(
         mut self,
@@ -48,20 +68,33 @@ impl Servers {
         grant: &Grant,
         directory: &Path,
     ) -> Result<(Mcp, Vec<Arc<dyn Tool>>), CliError> {
+        if let Some(unused) = self.found.iter().find(|server| is_missed(grant, server)) {
+            let name = unused.name();
+            let wrong = format!("MCP server `{name}` is `required`, and no agent may use it");
+            return Err(CliError::new(Kind::Config, wrong).hint(format!(
+                "`mcp.{name}.effect` says what its tools do; `adjutant permissions explain {}x` \
+                 what becomes of them",
+                unused.prefix()
+            )));
+        }
         self.found.retain(|server| !server.offers_none() && may_use(grant, server));
         let keeper = keeping::keeper().ok_or_else(|| {
             CliError::new(Kind::Internal, "the program cannot find itself to keep servers")
         })?;
-        let variables = env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let (variables, directory) = (variables.collect(), directory.to_owned());
+        let (variables, directory) = (variables(), directory.to_owned());
         let started = Mcp::start(self.found, Environment { keeper, variables, directory }).await;
         let mut mcp = started.map_err(|why| CliError::new(Kind::Config, why))?;
         mcp.warnings.splice(..0, self.warnings);
         tools.extend(mcp.tools.iter().cloned());
         Ok((mcp, tools))
     }
+}
+
+fn variables() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    env::vars_os().filter_map(text).collect()
 }
 
 /// Reports whether a project's file names a server that the configuration does not have.
@@ -71,14 +104,20 @@ fn has_more(file: &ProjectFile, config: &Config) -> bool {
     servers.map_or(true, |servers| servers.iter().any(|it| !config.has_server(it.name())))
 }
 
+/// Reports whether a server has to be there, and is of no use.
+fn is_missed(grant: &Grant, server: &Server) -> bool {
+    let is_useless = server.offers_none() || !may_use(grant, server);
+    is_useless && server.on_failure() == OnFailure::Fail
+}
+
 /// Reports whether an agent may use a tool of a server, whatever it is called.
 fn may_use(grant: &Grant, server: &Server) -> bool {
     // No tool is called that, so only what speaks of all of them speaks of these.
-    let mut tools = ["", "  "].into_iter().map(|name| ToolSpec {
-        name: server.prefix() + name,
-        description: String::new(),
-        parameters: json!({}),
-        effect: server.effect(),
-    });
+    let mut tools = ["", "  "].into_iter().map(|name| spec(server.prefix() + name, server));
     tools.any(|tool| grant.judge(&tool, &[]).verdict != Verdict::Deny)
+}
+
+fn spec(name: String, server: &Server) -> ToolSpec {
+    let (description, parameters) = (String::new(), json!({}));
+    ToolSpec { name, description, parameters, effect: server.effect() }
 }

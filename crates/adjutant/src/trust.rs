@@ -118,7 +118,7 @@ impl Pending {
             let servers = file.servers().map_err(|why| CliError::new(Kind::Config, why))?;
             writeln!(to, "{} would start, outside the sandbox:", file.path.display())?;
             for server in servers {
-                writeln!(to, "  {}: {server}", server.name())?;
+                writeln!(to, "  {server}")?;
             }
         }
         Ok(())

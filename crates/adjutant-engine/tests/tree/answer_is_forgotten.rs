@@ -1,6 +1,6 @@
 //! A yes that stands for longer than one call, and a no that needs no person.
 
-use adjutant_core::{Answer, Ask, Effect, EventKind, Mode, Pattern, Rules, Span};
+use adjutant_core::{Answer, Ask, Command, Effect, EventKind, Mode, Pattern, Rules, Span};
 use adjutant_engine::ChildQuestions;
 use adjutant_models::script::Script;
 use serde_json::json;
@@ -110,6 +110,29 @@ async fn a_yes_does_not_lift_what_is_denied() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_yes_that_would_stand_for_something_else_is_refused_with_what_would_stand_for_this() {
+    let read = call("a", "read_file", json!({ "path": "Cargo.toml" }));
+    let script = Script::new().on("root", [Reply::calls([read]), Reply::text("done")]);
+    let rules = Rules { ask: vec![rule("read_file")], ..Rules::default() };
+    let (mut tree, _there) = Plan::new(script).rules(rules).begin_attended("go").await;
+    let question = tree.question("root").await;
+    let yes = |text: &str| {
+        let answer = Answer::AllowFromNowOn { rules: vec![rule(text)], span: Span::Session };
+        Command::Answer { question, answer }
+    };
+    let refused = tree.session.send(&path("root"), yes("read_file(src/**)")).await.unwrap_err();
+    let here = std::env::current_dir().unwrap();
+    let right = format!("; `read_file({}/Cargo.toml)` would", here.display());
+    let refused = refused.to_string();
+    assert!(refused.starts_with("`read_file(src/**)` would not allow it"), "{refused}");
+    assert!(refused.ends_with(&right), "{refused}");
+    // The question is still there.
+    tree.session.send(&path("root"), yes("read_file(*.toml)")).await.unwrap();
+    tree.end().await;
+    assert!(tree.results("root")[0].contains("[package]"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_kept_for_good_holds_for_the_session_and_says_so() {
     let plan = Plan::new(both_touch()).mode(Mode::Ask).tool(touch());
     let (mut tree, _there) = plan.begin_attended("go").await;
@@ -159,6 +182,6 @@ async fn a_silent_child_is_denied_what_would_be_asked() {
     tree.end().await;
     assert_eq!(tree.results("root")[0], "touched");
     let results = tree.results("root.sub-1");
-    let why = "a person refused this: agents below the root may not ask for permission here";
-    assert_eq!(results, [why]);
+    let why = "not run: agents below the root may not ask for permission here (`touch` is asked: ";
+    assert!(results[0].starts_with(why), "{results:?}");
 }

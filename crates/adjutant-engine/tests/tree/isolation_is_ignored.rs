@@ -2,14 +2,14 @@
 //! the child is left.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use adjutant_core::{
-    AgentPath, Bench, Effect, Handed, Handover, Host, Isolation, ModelError, Order, Refusal,
-    StandIn, Trouble, Wish, Workshop,
+    AgentPath, Bench, Effect, EventKind, Handed, Handover, Host, Isolation, ModelError, Order,
+    Refusal, StandIn, Trouble, Wish, Workshop,
 };
 use adjutant_models::script::Script;
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -23,7 +23,15 @@ type Log = Arc<Mutex<Vec<String>>>;
 struct Nowhere {
     log: Log,
     takes: Duration,
-    refuses: bool,
+    offers: Offers,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Offers {
+    APlace,
+    /// One that is not apart from what it stands for.
+    ABadPlace,
+    Nothing,
 }
 
 struct Place {
@@ -40,11 +48,12 @@ impl Workshop for Nowhere {
     ) -> BoxFuture<'a, Result<Box<dyn Bench>, Refusal>> {
         Box::pin(async move {
             tokio::time::sleep(self.takes).await;
-            if self.refuses {
+            if self.offers == Offers::Nothing {
                 return Err(Refusal::NoWorktree("nowhere".to_owned()));
             }
             self.log.lock().unwrap().push(format!("open {agent}"));
-            let place = PathBuf::from("/nowhere").join(agent.as_str());
+            let top = if self.offers == Offers::ABadPlace { workdir } else { "/nowhere".as_ref() };
+            let place = top.join(agent.as_str());
             // Of a repository the agent works in a part.
             let stand_in = StandIn { place, original: workdir.parent().unwrap().to_owned() };
             let (agent, log) = (agent.clone(), Arc::clone(&self.log));
@@ -77,6 +86,12 @@ impl Bench for Place {
             })
         })
     }
+
+    fn discard(self: Box<Self>) -> BoxFuture<'static, ()> {
+        let Self { agent, log, .. } = *self;
+        log.lock().unwrap().push(format!("discard {agent}"));
+        Box::pin(async {})
+    }
 }
 
 /// A tool that starts a child with a place of its own, and waits for it.
@@ -102,14 +117,14 @@ fn locate() -> Does {
     })
 }
 
-fn plan(script: Script, takes: Duration, refuses: bool) -> (Plan, Log) {
+fn plan(script: Script, takes: Duration, offers: Offers) -> (Plan, Log) {
     let log = Log::default();
-    let workshop = Nowhere { log: Arc::clone(&log), takes, refuses };
+    let workshop = Nowhere { log: Arc::clone(&log), takes, offers };
     (Plan::new(script).workshop(Arc::new(workshop)), log)
 }
 
 async fn run(script: Script, wish: Wish) -> (Tree, Vec<String>) {
-    let (plan, log) = plan(script, Duration::ZERO, false);
+    let (plan, log) = plan(script, Duration::ZERO, Offers::APlace);
     let refuses = holds(|| async { Err("it will not".to_owned()) }.boxed());
     let plan = plan.tool(apart(wish)).tool(locate()).tool(refuses);
     let mut tree = plan.begin("go").await;
@@ -179,7 +194,7 @@ async fn a_child_that_gets_no_place_takes_nobody_elses() {
             "there can be no worktree for it: {why}; leave `isolation` out, and it works where you do"
         )
     };
-    let (refusing, _) = plan(script(), Duration::from_secs(1), true);
+    let (refusing, _) = plan(script(), Duration::from_secs(1), Offers::Nothing);
     for (plan, why) in [(refusing, "nowhere"), (Plan::new(script()), "this session keeps none")] {
         let plan = plan.settings(|settings| settings.max_concurrent_agents = 1);
         let mut tree = plan.tool(self::apart(Wish::default())).begin("go").await;
@@ -209,8 +224,31 @@ async fn a_parent_that_is_told_of_the_end_is_told_of_the_changes() {
         .on("root", [Reply::calls([call("c", "background", json!({}))]), Reply::text("waits")])
         .on("root", [Reply::text("done")])
         .on("root.apart-1", [Reply::text("ok")]);
-    let (plan, _) = plan(script, Duration::ZERO, false);
+    let (plan, _) = plan(script, Duration::ZERO, Offers::APlace);
     let mut tree = plan.tool(background).begin("go").await;
     tree.until_at("root", says("what it changed: its changes are made in `a`")).await;
     tree.until_at("root", is_finished).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_will_not_do_is_taken_away_again() {
+    let (plan, log) = plan(parent_of([]), Duration::ZERO, Offers::ABadPlace);
+    let mut tree = plan.tool(apart(Wish::default())).begin("go").await;
+    tree.end().await;
+    assert!(tree.results("root")[0].contains("is not apart from"), "{:?}", tree.results("root"));
+    assert_eq!(*log.lock().unwrap(), ["open root.apart-1", "discard root.apart-1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gets_no_place_of_its_own_does_not_wait_for_who_does() {
+    let calls = [call("c1", "apart", json!({})), call("c2", "apart", json!({})), spawn("s", "x")];
+    let script = Script::new()
+        .on("root", [Reply::calls(calls), Reply::text("waits"), Reply::text("done")])
+        .on("root.*", [Reply::text("ok")]);
+    let (plan, _) = plan(script, Duration::from_secs(1), Offers::APlace);
+    let mut tree = plan.tool(apart(Wish::default())).begin("go").await;
+    tree.end().await;
+    let started = tree.seen.iter().filter(|it| matches!(it.kind, EventKind::Started { .. }));
+    let calls: Vec<_> = started.filter_map(|event| event.call.as_deref()).collect();
+    assert_eq!(calls, ["s", "c1", "c2"]);
 }

@@ -44,9 +44,9 @@ fn cut(input: &[u8]) -> (&[u8], &[u8]) {
 fn check_edited(file: &[u8], old: &str, new: &str, edited: &Edited) {
     let (mut expected, mut done) = (Vec::new(), 0);
     for (range, with) in &edited.swaps {
-        let (was, is) = (bare(&file[range.clone()]), bare(with));
-        assert!(contains(&bare(old.as_bytes()), &was), "more than the old text was replaced");
-        assert!(contains(&bare(new.as_bytes()), &is), "something else was put there");
+        let (was, is) = (solid(&file[range.clone()]), solid(with));
+        assert!(contains(&solid(old.as_bytes()), &was), "more than the old text was replaced");
+        assert!(contains(&solid(new.as_bytes()), &is), "something else was put there");
         expected.extend([&file[done..range.start], with].concat());
         done = range.end;
     }
@@ -82,7 +82,11 @@ fn check_plain(file: &[u8], old: &str, new: &str, is_all: bool, end: Result<&Edi
 
 /// Returns a text without blanks and line ends, and without what marks it as UTF-8.
 fn bare(text: &[u8]) -> Vec<u8> {
-    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+    solid(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text))
+}
+
+/// Returns a text without blanks and line ends.
+fn solid(text: &[u8]) -> Vec<u8> {
     text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
 }
 

@@ -115,7 +115,7 @@ fn check(input: &[u8]) -> u64 {
     }
     check_nested(input);
     let count = |is: fn(&Touch) -> bool| told.iter().filter(|touch| is(touch)).count().min(16);
-    hash((count(|touch| matches!(touch.target, What::Words(_))), count(is_reach), told.len()))
+    hash((count(|touch| matches!(touch.target, What::Words(_))), count(is_unread), told.len()))
 }
 
 fn check_place(told: &[Touch], script: &str) {
@@ -146,11 +146,11 @@ fn assert_known(told: &[Touch], script: &str) {
 }
 
 fn is_read(told: &[Touch]) -> bool {
-    !told.iter().any(is_reach)
+    !told.iter().any(is_unread)
 }
 
-fn is_reach(touch: &Touch) -> bool {
-    touch.effect == Effect::Reach
+fn is_unread(touch: &Touch) -> bool {
+    touch.effect == Effect::Unread
 }
 
 fn text(touch: &Touch) -> &str {

@@ -133,8 +133,9 @@ impl Server {
                 "after the garbage".to_owned()
             }
             "giant" => {
-                say_raw(&vec![b'x'; 17 << 20]);
-                say_raw(b"\n");
+                let content = json!([{ "type": "text", "text": "the giant itself" }]);
+                let result = json!({ "content": content, "_meta": { "x": "x".repeat(17 << 20) } });
+                say(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
                 "after the giant".to_owned()
             }
             "vanish" => {

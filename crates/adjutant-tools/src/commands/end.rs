@@ -40,7 +40,9 @@ impl fmt::Display for End {
         match self {
             Self::Exited(code) => {
                 write!(f, "exit code {code}")?;
-                name(*code).map_or(Ok(()), |name| write!(f, " ({name})"))
+                let signal = name(*code).map(|name| (code - 128, name));
+                // A program may say the same by itself.
+                signal.map_or(Ok(()), |(number, name)| write!(f, " (128+{number}: likely {name})"))
             }
             Self::TimedOut(limit) => {
                 write!(
@@ -55,7 +57,7 @@ impl fmt::Display for End {
     }
 }
 
-/// Returns the signal a code stands for. Shells and the sandbox report one as a code.
+/// Returns the signal a code may stand for. Shells and the sandbox report one as a code.
 fn name(code: i32) -> Option<&'static str> {
     const NAMES: [(Signal, &str); 16] = [
         (Signal::HUP, "SIGHUP"),
@@ -86,10 +88,10 @@ mod tests {
     fn a_code_that_stands_for_a_signal_has_its_name() {
         let cases = [(0, "exit code 0"), (1, "exit code 1"), (128, "exit code 128")];
         let signals = [
-            (137, "exit code 137 (SIGKILL)"),
-            (139, "exit code 139 (SIGSEGV)"),
-            (143, "exit code 143 (SIGTERM)"),
-            (159, "exit code 159 (SIGSYS)"),
+            (137, "exit code 137 (128+9: likely SIGKILL)"),
+            (139, "exit code 139 (128+11: likely SIGSEGV)"),
+            (143, "exit code 143 (128+15: likely SIGTERM)"),
+            (159, "exit code 159 (128+31: likely SIGSYS)"),
             (255, "exit code 255"),
         ];
         for (code, expected) in cases.into_iter().chain(signals) {

@@ -12,7 +12,7 @@ pub struct Environment {
 }
 
 /// Words that say a variable is secret, as one of the parts of its name.
-const SECRET_PARTS: [&str; 21] = [
+const SECRET_PARTS: [&str; 23] = [
     "APIKEY",
     "AUTH",
     "BEARER",
@@ -34,6 +34,8 @@ const SECRET_PARTS: [&str; 21] = [
     "SECRETS",
     "TOKEN",
     "TOKENS",
+    "WEBHOOK",
+    "WEBHOOKS",
 ];
 
 /// Words that say so at the end of a part too, as in `PGPASSWORD`. The others would be found
@@ -62,7 +64,7 @@ impl Environment {
         let holds_key = |value: &OsStr| keys.iter().any(|key| contains(value, key));
         variables.retain(|(name, value)| {
             is_among(name, &self.passed)
-                || !(self.is_secret(name) || is_loaded(name) || holds_key(value))
+                || !(self.is_secret(name) || is_loaded(name) || holds_key(value) || lets_in(value))
         });
         variables
     }
@@ -72,7 +74,7 @@ impl Environment {
         is_among(name, &self.keys)
             || upper.starts_with("ADJUTANT_")
             || SECRET_NAMES.contains(&&*upper)
-            || upper.split(|char: char| !char.is_alphanumeric()).any(is_secret_part)
+            || says_secret(&upper)
     }
 }
 
@@ -81,6 +83,35 @@ impl Environment {
 fn is_loaded(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"LD_") || name.starts_with(b"DYLD_")
+}
+
+/// Reports whether a value has an address in it that lets in whoever knows it.
+fn lets_in(value: &OsStr) -> bool {
+    let value = value.to_string_lossy();
+    let mut addresses = value.match_indices("://").map(|(at, mark)| {
+        let rest = &value[at + mark.len()..];
+        let end = rest.find(|c: char| c.is_whitespace() || "\"'<>".contains(c));
+        (&value[..at], &rest[..end.unwrap_or(rest.len())])
+    });
+    addresses.any(|(before, address)| {
+        let (place, query) = address.split_once('?').unwrap_or((address, ""));
+        let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+        let login = authority.rsplit_once('@').map_or("", |(login, _)| login);
+        let has_password = match login.split_once(':') {
+            Some((_, password)) => !password.is_empty(),
+            // A name alone is a token there, and a mere name with `ssh://git@…`.
+            None => !login.is_empty() && (before.ends_with("http") || before.ends_with("https")),
+        };
+        has_password
+            || authority.starts_with("hooks.")
+            || path.to_lowercase().contains("webhook")
+            || query.split('&').filter_map(|pair| pair.split_once('=')).any(|it| says_secret(it.0))
+    })
+}
+
+/// Reports whether a name says that what it names is secret.
+fn says_secret(name: &str) -> bool {
+    name.to_uppercase().split(|char: char| !char.is_alphanumeric()).any(is_secret_part)
 }
 
 fn is_secret_part(part: &str) -> bool {
@@ -160,6 +191,37 @@ mod tests {
         ];
         for name in harmless {
             assert_eq!(seen(&Environment::default(), &[(name, "x")]), [name]);
+        }
+    }
+
+    #[test]
+    fn an_address_that_lets_in_whoever_knows_it_is_not_passed() {
+        let secret = [
+            "postgres://me:pass@db/x",
+            "jdbc:postgresql://db/x?user=me&password=y",
+            "redis://:pass@db",
+            "http://me:pass@proxy:3128",
+            "https://ghp_abc@github.com/x",
+            "see <https://me:p%40ss@host/> first",
+            "https://hooks.slack.com/services/T/B/x",
+            "https://discord.com/api/webhooks/1/x",
+            "https://host/x?a=1&access_token=y",
+        ];
+        for value in secret {
+            assert_eq!(seen(&Environment::default(), &[("A", value)]), [""; 0], "{value}");
+        }
+        let harmless = [
+            "http://proxy:3128",
+            "http://me:@proxy",
+            "ssh://git@github.com/x",
+            "git@github.com:x/y",
+            "postgres://db/x?sslmode=require",
+            "https://registry/@scope/x?page=2",
+            "unix:path=/run/bus",
+            "://",
+        ];
+        for value in harmless {
+            assert_eq!(seen(&Environment::default(), &[("A", value)]), ["A"], "{value}");
         }
     }
 

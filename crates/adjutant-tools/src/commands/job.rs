@@ -16,6 +16,7 @@ use tokio::{
     io::AsyncReadExt as _,
     net::unix::pipe,
     sync::{mpsc, watch},
+    task::spawn_blocking,
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,7 @@ use crate::{
     brief,
     keeper::{Keeper, KeptInput, KeptProcess},
     sandbox::Guard,
-    snapshot::Watch,
+    snapshot::{Look, Watch},
 };
 
 /// How long what was killed may take to go.
@@ -42,6 +43,8 @@ pub(crate) struct Work {
     pub(crate) command: Vec<OsString>,
     /// What stands around the sandbox while it runs.
     pub(crate) guard: Option<Guard>,
+    /// What tells a person of what the guard has found.
+    pub(crate) warn: Option<fn(&str)>,
     pub(crate) workdir: PathBuf,
     /// All it sees of the environment.
     pub(crate) environment: Vec<(OsString, OsString)>,
@@ -82,7 +85,7 @@ pub(crate) struct Job {
 impl Job {
     /// Starts a command. It ends when it is stopped or its time is up, and with the runtime.
     pub(crate) fn start(keeper: &Keeper, work: Work) -> io::Result<Arc<Self>> {
-        let Work { title, command, guard, workdir, environment, limit, stdin, watch } = work;
+        let Work { title, command, guard, warn, workdir, environment, limit, stdin, watch } = work;
         // One pipe for both, so that what was written first is read first.
         let (reader, stdout) = io::pipe()?;
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
@@ -106,8 +109,11 @@ impl Job {
         let seen = Arc::clone(&job);
         tokio::spawn(async move {
             let end = see_to_end(&seen, process, output, inbox, limit).await;
-            for trouble in guard.map(Guard::end).unwrap_or_default() {
+            for trouble in clear(guard).await {
                 seen.output().push(format!("[{trouble}]\n").as_bytes());
+                if let Some(warn) = warn {
+                    warn(&trouble);
+                }
             }
             seen.end.send_replace(Some(end));
         });
@@ -166,11 +172,15 @@ impl Job {
     /// Records what it did to files since this was last asked, and returns what is to be said
     /// of that.
     pub(crate) async fn record(&self, host: &dyn Host) -> String {
-        if self.end().is_some() {
-            self.watch.end(host).await
-        } else {
-            self.watch.record(host).await
-        }
+        let look = if self.end().is_some() { Look::Last } else { Look::Again };
+        self.watch.record(look, host).await
+    }
+
+    /// Waits for the end and records what it did to files.
+    pub(crate) async fn settled(&self) -> End {
+        let end = self.ended().await;
+        self.watch.end().await;
+        end
     }
 
     /// Gives it something to read, once there is room. Fails if it reads nothing more.
@@ -195,6 +205,14 @@ impl Job {
 
 /// A command that reads nothing more.
 pub(crate) struct Closed;
+
+/// Takes the guard away, and returns what it has found.
+async fn clear(guard: Option<Guard>) -> Vec<String> {
+    let Some(guard) = guard else { return Vec::new() };
+    spawn_blocking(|| guard.end()).await.unwrap_or_else(|error| {
+        vec![format!("nobody looked what the command has made to steer git: {error}")]
+    })
+}
 
 async fn see_to_end(
     job: &Job,
@@ -255,4 +273,28 @@ async fn feed(mut input: Option<KeptInput>, mut inbox: mpsc::Receiver<Input>) ->
     }
     drop(inbox);
     pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_was_there_before_is_told_at_once() {
+        let job = Job {
+            title: String::new(),
+            input: mpsc::channel(1).0,
+            output: Mutex::default(),
+            end: watch::Sender::new(None),
+            stop: CancellationToken::new(),
+            watch: Watch::default(),
+        };
+        job.output().push(b"a line\n");
+        let told = Mutex::new(Vec::new());
+        let follow = job.follow(Duration::from_secs(1000), |line| told.lock().unwrap().push(line));
+        assert!(follow.now_or_never().is_none());
+        assert_eq!(*told.lock().unwrap(), ["a line"]);
+    }
 }

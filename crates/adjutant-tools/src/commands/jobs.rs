@@ -112,7 +112,7 @@ impl Held for HeldJob {
     fn end(self: Box<Self>) -> BoxFuture<'static, Result<(), String>> {
         Box::pin(async move {
             self.job.stop();
-            let end = self.job.ended().await;
+            let end = self.job.settled().await;
             end.trouble().map_or(Ok(()), |why| Err(why.to_owned()))
         })
     }

@@ -33,6 +33,8 @@ pub struct CommandSettings {
     pub environment: Environment,
     /// What records the files they change. Without it nobody does.
     pub snapshots: Option<Arc<Snapshots>>,
+    /// What tells a person what not only the model should know. Without it nobody does.
+    pub warn: Option<fn(&str)>,
 }
 
 /// Returns the tools, which know of the same commands.

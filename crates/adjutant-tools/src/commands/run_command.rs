@@ -1,7 +1,7 @@
 //! `run_command`: a command of the shell.
 
 use std::{
-    env,
+    env, mem,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::Duration,
@@ -21,7 +21,7 @@ use super::{
     jobs::{HeldJob, Jobs},
 };
 use crate::{
-    brief,
+    blocking, brief,
     keeper::Keeper,
     place::Place,
     sandbox::{Guard, Network, Policy},
@@ -131,8 +131,13 @@ impl TypedTool for RunCommand {
         if let Some(directory) = &args.directory {
             touches.extend(Place::find(directory, workdir).touch(Effect::Read));
         }
-        touches.extend(self.freedoms(args, workdir));
+        touches.extend(self.freedoms(args));
         touches
+    }
+
+    fn caution(&self, args: &Args) -> Option<String> {
+        let is_held = args.confinement() == Confinement::Sandbox;
+        is_held.then(|| self.settings.sandbox.weakness()).flatten()
     }
 
     fn summary(&self, args: &Args) -> String {
@@ -143,7 +148,7 @@ impl TypedTool for RunCommand {
         let Some(keeper) = &self.settings.keeper else {
             return Err(ToolError("not run: there is nothing here that could keep it".into()));
         };
-        let mut work = self.work(&args, host)?;
+        let mut work = self.work(&args, host).await?;
         work.watch = Watch::begin(self.settings.snapshots.as_ref(), host).await;
         match args.manner() {
             Manner::Foreground => self.run_to_end(keeper, work, args, host).await,
@@ -154,23 +159,19 @@ impl TypedTool for RunCommand {
 
 impl RunCommand {
     /// Returns what a command would have besides the sandbox.
-    fn freedoms(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
+    fn freedoms(&self, args: &Args) -> Vec<Touch> {
         let mut freedoms = Vec::new();
         if args.network() == Network::On {
             freedoms.extend(freedom(&args.command, Effect::Reach, NETWORK));
         }
-        // What the scope is, and what is protected in it, is known when it runs.
-        let (writable, workdir) = (vec![workdir.to_owned()], workdir.to_owned());
-        let (protected, hidden, network) = (Vec::new(), Vec::new(), args.network());
-        let policy = Policy { writable, protected, hidden, network, workdir };
-        let is_weak = || self.settings.sandbox.lack(&policy).is_some();
+        let is_weak = || self.settings.sandbox.weakness().is_some();
         if args.confinement() == Confinement::None || is_weak() {
             freedoms.extend(freedom(&args.command, Effect::Unconfined, UNCONFINED));
         }
         freedoms
     }
 
-    fn work(&self, args: &Args, host: &dyn Host) -> Result<Work, ToolError> {
+    async fn work(&self, args: &Args, host: &dyn Host) -> Result<Work, ToolError> {
         if args.command.trim().is_empty() {
             return Err(ToolError("`command` is empty: there is nothing to run".into()));
         }
@@ -182,30 +183,44 @@ impl RunCommand {
             title: args.command.clone(),
             command: vec![shell().into(), "-c".into(), args.command.clone().into()],
             guard: None,
+            warn: self.settings.warn,
             workdir: directory(args, host)?,
             environment: self.settings.environment.clean(env::vars_os()),
             limit: args.limit()?,
             stdin,
             watch: Watch::default(),
         };
-        self.confine(args, host, &mut work)?;
+        // What runs outside was judged so.
+        let mode = host.grant().mode();
+        if args.confinement() == Confinement::Sandbox && mode != Mode::Dangerous {
+            self.confine(args.network(), host, &mut work).await?;
+        }
         Ok(work)
     }
 
-    /// Puts the command into its sandbox, unless it was judged as one that runs outside.
-    fn confine(&self, args: &Args, host: &dyn Host, work: &mut Work) -> Result<(), ToolError> {
-        if args.confinement() == Confinement::None || host.grant().mode() == Mode::Dangerous {
-            return Ok(());
-        }
-        let policy = Policy::of(host.grant(), args.network(), work.workdir.clone());
+    /// Puts the command into its sandbox.
+    async fn confine(
+        &self,
+        network: Network,
+        host: &dyn Host,
+        work: &mut Work,
+    ) -> Result<(), ToolError> {
         let is_known = host.judged().iter().any(|touch| touch.effect == Effect::Unconfined);
-        if let (Some(why), false) = (self.settings.sandbox.lack(&policy), is_known) {
-            return Err(ToolError(format!(
-                "not run: the sandbox cannot hold it: {why}; with `unconfined` a person may be asked"
-            )));
-        }
-        work.guard = Some(Guard::of(&policy));
-        work.command = self.settings.sandbox.wrap(&policy, std::mem::take(&mut work.command));
+        let (grant, workdir) = (host.grant().clone(), work.workdir.clone());
+        let (sandbox, command) = (self.settings.sandbox.clone(), mem::take(&mut work.command));
+        let confined = blocking::run(move || {
+            let policy = Policy::of(&grant, network, workdir);
+            if let (Some(why), false) = (sandbox.lack(&policy), is_known) {
+                return Err(ToolError(format!(
+                    "not run: the sandbox cannot hold it: {why}; with `unconfined` a person may \
+                     be asked"
+                )));
+            }
+            let guard = Guard::of(&policy);
+            Ok((guard, sandbox.wrap(&policy, command)))
+        });
+        let (guard, command) = confined.await?;
+        (work.guard, work.command) = (Some(guard), command);
         Ok(())
     }
 
@@ -216,7 +231,7 @@ impl RunCommand {
         args: Args,
         host: &dyn Host,
     ) -> Result<String, ToolError> {
-        let freedoms = self.freedoms(&args, host.workdir());
+        let freedoms = self.freedoms(&args);
         let start = || Job::start(keeper, work);
         let (name, job) = self.jobs.add(host.agent(), freedoms, start)?;
         host.hold(Box::new(HeldJob { job, jobs: Arc::clone(&self.jobs) }));

@@ -60,6 +60,11 @@ fn lines_end_like_those_around_them() {
     check("a\nb\r\nc\n", "b", "x\ny", "a\nx\r\ny\r\nc\n");
     // The lines that stay keep their own ends.
     check("a\r\nb\nc\r\nd\n", "a\nb\nc\nd\n", "a\nb\nx\nd\n", "a\r\nb\nx\r\nd\n");
+    check("a\r\nb\nc\r\nd\n", "a\nb\nc", "x\nb\ny", "x\r\nb\ny\r\nd\n");
+    check("a\r\nb\nc\r\nd\n", "a\nb\nc", "x\ny\nz", "x\r\ny\nz\r\nd\n");
+    check("a\nb\r\nc\nd\n", "a\nb\nc", "x\nb\ny", "x\nb\r\ny\nd\n");
+    check("a\r\nb\nc\nd\n", "a\nb\nc", "x\nw\nb\ny", "x\r\nw\r\nb\ny\nd\n");
+    check("a\r\nb\nc\nd\n", "a\nb\nc\nd\n", "x\nc\ny\n", "x\r\nc\ny\n");
     check("a\nb\r\n", "a\nb\n", "a\r\nb\r\n", "a\r\nb\r\n");
     check("a", "a", "x\ny", "x\ny");
 }

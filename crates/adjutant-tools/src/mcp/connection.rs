@@ -51,7 +51,7 @@ impl Connection {
                 let words = std::iter::once(command).chain(args).map(OsString::from);
                 let words: Vec<_> = words.collect();
                 let directory = server.directory.as_ref().unwrap_or(&around.directory);
-                let started = Process::start(&words, &env.0, directory, around);
+                let started = Process::start(server.written(), &words, &env.0, directory, around);
                 let (process, pipes) =
                     started.map_err(|error| format!("cannot be started: {error}"))?;
                 match greet(&server, &desk, pipes).await {

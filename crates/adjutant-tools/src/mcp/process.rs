@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    io::{self, PipeWriter},
+    io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -19,7 +19,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Environment, trouble::shortened};
-use crate::keeper::{KeptInput, KeptProcess};
+use crate::{
+    keeper::{KeptInput, KeptProcess},
+    pipe::{hear_out, pipe},
+};
 
 /// The longest message a server may write. What is longer is dropped.
 const LONGEST_LINE: usize = 16 << 20;
@@ -42,8 +45,10 @@ pub(crate) struct Process {
 pub(crate) type Pipes = AsyncRwTransport<RoleClient, Receiver, DuplexStream>;
 
 impl Process {
-    /// Starts a program and returns it with the way to it.
+    /// Starts a program, to be called by a name that is fit to be shown, and returns it with the
+    /// way to it.
     pub(crate) fn start(
+        name: String,
         command: &[OsString],
         env: &BTreeMap<String, String>,
         directory: &Path,
@@ -54,6 +59,7 @@ impl Process {
         let mut kept = around.keeper.start_with(command, directory, |keeper| {
             keeper.env_clear().envs(needed).envs(env).stdout(stdout).stderr(stderr);
         })?;
+        kept.rename(name);
         let input = kept.input.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let (mine, theirs) = duplex(64 << 10);
         let (ending, tail) = (CancellationToken::new(), Arc::default());
@@ -81,11 +87,6 @@ impl Process {
             words => format!("{why}; it said: {words}"),
         }
     }
-}
-
-fn pipe() -> io::Result<(Receiver, PipeWriter)> {
-    let (reader, writer) = io::pipe()?;
-    Ok((Receiver::from_owned_fd(reader.into())?, writer))
 }
 
 /// Passes on what is said to a process, and sees the process gone when that ends.
@@ -117,12 +118,12 @@ async fn tend(
 }
 
 /// Keeps the last of what a process complains of.
-async fn listen(mut errors: Receiver, tail: Arc<Mutex<Vec<u8>>>) {
-    let mut buffer = [0; 1024];
-    while let Ok(length @ 1..) = errors.read(&mut buffer).await {
+async fn listen(errors: Receiver, tail: Arc<Mutex<Vec<u8>>>) {
+    let keep = |piece: &[u8]| {
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.extend_from_slice(&buffer[..length]);
+        tail.extend_from_slice(piece);
         let surplus = tail.len().saturating_sub(TAIL);
         tail.drain(..surplus);
-    }
+    };
+    hear_out(errors, keep).await;
 }

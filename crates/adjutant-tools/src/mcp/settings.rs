@@ -135,6 +135,32 @@ impl Server {
         Self { directory: Some(directory.to_owned()), ..self }
     }
 
+    /// Returns where its program runs, if that is not where the session does.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Returns what its program is told, with its name and its environment; nothing if there is
+    /// no program, or none that could be started.
+    pub fn words(&self, variables: &BTreeMap<String, String>) -> Vec<String> {
+        match self.reach.expanded(variables) {
+            Ok(Reach::Process { command, args, env }) => {
+                std::iter::once(command).chain(args).chain(env.0.into_values()).collect()
+            }
+            Ok(Reach::Http { .. }) | Err(_) => Vec::new(),
+        }
+    }
+
+    /// Returns what is started as it was written: what variables hold may be secret.
+    pub(crate) fn written(&self) -> String {
+        match &self.reach {
+            Reach::Process { command, args, .. } => {
+                std::iter::once(command).chain(args).cloned().collect::<Vec<_>>().join(" ")
+            }
+            Reach::Http { url, .. } => url.clone(),
+        }
+    }
+
     /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -148,6 +174,11 @@ impl Server {
     /// Returns what its tools are judged by.
     pub fn effect(&self) -> Effect {
         self.effect
+    }
+
+    /// Returns what becomes of a run without it.
+    pub fn on_failure(&self) -> OnFailure {
+        self.on_failure
     }
 
     /// Reports whether a tool of the server is offered.

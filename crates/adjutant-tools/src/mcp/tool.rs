@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use adjutant_core::{Host, Tool, ToolError, ToolSpec};
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::{line::Line, name::tool_name};
 use crate::brief;
@@ -63,9 +63,34 @@ fn described(server: &str, words: &str) -> String {
     format!("[MCP server {server}] {words}{note}")
 }
 
+/// Finds a whole number that was too large to be read as one, and is not what it was.
+fn changed(arguments: &Value) -> Option<&Number> {
+    /// The first that fits no type of whole numbers.
+    const TOO_LARGE: f64 = 18_446_744_073_709_551_616.0;
+    match arguments {
+        Value::Number(number) if number.is_f64() => {
+            let is_too_large = |it: f64| it >= TOO_LARGE || it <= -TOO_LARGE / 2.0;
+            number.as_f64().is_some_and(is_too_large).then_some(number)
+        }
+        Value::Array(items) => items.iter().find_map(changed),
+        Value::Object(fields) => fields.values().find_map(changed),
+        _ => None,
+    }
+}
+
 impl Tool for ServerTool {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::clone(&self.spec)
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+        match changed(arguments) {
+            None => Ok(()),
+            Some(number) => Err(ToolError(format!(
+                "not run: {number} has more digits than can be passed on unchanged; give it as a \
+                 string, if the tool takes one"
+            ))),
+        }
     }
 
     fn summary(&self, arguments: &Value) -> String {
@@ -110,6 +135,19 @@ mod tests {
         let long = described("x", &"é".repeat(LONGEST_DESCRIPTION));
         assert!(long.len() < LONGEST_DESCRIPTION + 50, "{}", long.len());
         assert!(long.ends_with(" [4096 bytes left out]"), "{long}");
+    }
+
+    #[test]
+    fn a_number_that_is_not_what_was_written_is_found() {
+        let found = |text: &str| changed(&serde_json::from_str(text).unwrap()).is_some();
+        for text in ["18446744073709551616", "[{\"a\": -9223372036854775809}]", "1e30"] {
+            assert!(found(text), "{text}");
+        }
+        for text in
+            ["[18446744073709551615, -9223372036854775808, 0.5]", "\"99999999999999999999\""]
+        {
+            assert!(!found(text), "{text}");
+        }
     }
 
     #[test]

@@ -13,9 +13,11 @@
 
 mod bubblewrap;
 mod confine;
+mod git_config;
 mod guard;
 #[cfg(target_os = "linux")]
 mod landlock;
+mod newcomers;
 mod policy;
 mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -28,13 +30,18 @@ use std::{
     path::PathBuf,
     process::{Command, Stdio},
     sync::{Arc, OnceLock},
+    thread,
+    time::{Duration, Instant},
 };
 
 #[cfg(target_os = "linux")]
 pub use confine::confine;
 use confine::{Fence, Orders};
+pub use git_config::leads as git_leads;
 pub use guard::Guard;
 pub use policy::{Network, Policy};
+pub use steering::Steering;
+use steering::{Extent, MOST};
 
 /// Where bubblewrap is looked for. Not on the `PATH`: a command could put one there.
 #[cfg(target_os = "linux")]
@@ -54,6 +61,11 @@ const SHARED: [&str; 11] = [
     "/dev/ptmx",
     "/dev/pts",
 ];
+
+/// How long a try-out may take.
+const LONGEST: Duration = Duration::from_secs(10);
+/// How often it is looked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// What holds a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +96,8 @@ struct Found {
 }
 
 impl Sandbox {
-    /// Returns the best one that works here. That is tried out when it is first needed, which
-    /// takes some milliseconds, and once.
+    /// Returns the best one that works here. That is tried out when it is first needed, or
+    /// prepared, which takes some milliseconds, and once.
     pub fn detect(confiner: Vec<OsString>) -> Self {
         Self { confiner, found: Arc::default() }
     }
@@ -101,22 +113,46 @@ impl Sandbox {
         wrap(&self.found().kind, &self.confiner, policy, command)
     }
 
-    /// Tells in words what of a policy does not hold, if anything.
-    pub fn lack(&self, policy: &Policy) -> Option<String> {
+    /// Begins to try out what works here, so that nobody has to wait for it later.
+    pub fn prepare(&self) {
+        let own = self.clone();
+        // Without another thread it is done when it is needed.
+        let _ = thread::Builder::new().spawn(move || drop(own.weakness()));
+    }
+
+    /// Tells in words what does not hold here, whatever the policy, and what would help.
+    pub fn weakness(&self) -> Option<String> {
         let Found { kind, why } = self.found();
         match kind {
-            Kind::Bubblewrap(_) => {
-                let link = policy.protected.iter().find(|path| path.is_symlink())?;
-                Some(format!("`{}` is a link, which cannot be protected", link.display()))
-            }
+            Kind::Bubblewrap(_) | Kind::Seatbelt => None,
             Kind::Landlock => Some(format!(
                 "only Landlock holds the command, because {why}: it cannot write outside the \
                  scope and the temporary directories, but it can read your secrets, change the \
                  permissions of your other files, and change what steers git and Adjutant"
             )),
-            Kind::Seatbelt => None,
-            Kind::None => Some(format!("there is no sandbox, because {why}")),
+            Kind::None => Some(format!(
+                "there is no sandbox, because {why}: the command can do whatever you can"
+            )),
         }
+    }
+
+    /// Tells in words what of a policy does not hold, if anything.
+    pub fn lack(&self, policy: &Policy) -> Option<String> {
+        let weakness = self.weakness();
+        if weakness.is_some() {
+            return weakness;
+        }
+        if policy.steering.extent == Extent::Partial {
+            return Some(format!(
+                "there are more than {MOST} directories, and of those further down nobody knows \
+                 which are repositories and have to be protected"
+            ));
+        }
+        if self.found().kind == Kind::Seatbelt {
+            return None;
+        }
+        let link = policy.protected.iter().find(|path| path.is_symlink())?;
+        Some(format!("`{}` is a link, which cannot be protected", link.display()))
     }
 
     /// Tells in words what holds a command here, and why nothing better does.
@@ -162,14 +198,17 @@ fn wrap(
 #[cfg(target_os = "linux")]
 fn find(confiner: &[OsString]) -> Found {
     let installed = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
-    let best = installed.ok_or_else(|| "bubblewrap is not installed".to_owned());
+    let best = installed.ok_or_else(|| {
+        "bubblewrap is not installed (`apt install bubblewrap` or the like helps)".to_owned()
+    });
     let best = best.and_then(|path| {
         let kind = Kind::Bubblewrap(path);
         // A socket that vanishes while it is being covered ends bubblewrap. Once is bad luck.
-        let works = try_out(kind.clone(), confiner).or_else(|_| try_out(kind, confiner));
+        let works =
+            try_out(kind.clone(), confiner, LONGEST).or_else(|_| try_out(kind, confiner, LONGEST));
         works.map_err(|error| format!("bubblewrap does not work here ({error})"))
     });
-    best.unwrap_or_else(|why| match try_out(Kind::Landlock, confiner) {
+    best.unwrap_or_else(|why| match try_out(Kind::Landlock, confiner, LONGEST) {
         Ok(found) => Found { why, ..found },
         Err(error) => {
             let why = format!("{why}, and Landlock does not work here ({error})");
@@ -180,7 +219,7 @@ fn find(confiner: &[OsString]) -> Found {
 
 #[cfg(target_os = "macos")]
 fn find(confiner: &[OsString]) -> Found {
-    try_out(Kind::Seatbelt, confiner).unwrap_or_else(|error| Found {
+    try_out(Kind::Seatbelt, confiner, LONGEST).unwrap_or_else(|error| Found {
         kind: Kind::None,
         why: format!("Seatbelt does not work here ({error})"),
     })
@@ -193,17 +232,48 @@ fn find(_: &[OsString]) -> Found {
 
 /// Runs a command that does nothing.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn try_out(kind: Kind, confiner: &[OsString]) -> Result<Found, String> {
-    let (writable, protected, hidden) = (vec![], vec![], vec![]);
-    let policy = Policy { writable, protected, hidden, network: Network::Off, workdir: "/".into() };
+fn try_out(kind: Kind, confiner: &[OsString], limit: Duration) -> Result<Found, String> {
+    let policy = Policy::strictest("/".into());
     let words = wrap(&kind, confiner, &policy, ["/bin/sh", "-c", ":"].map(Into::into).into());
     let (program, arguments) = words.split_first().ok_or("there is no command")?;
-    let output = Command::new(program).args(arguments).env_clear().stdin(Stdio::null()).output();
-    let output = output.map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().stdin(Stdio::null()).stdout(Stdio::null());
+    let begun = Instant::now();
+    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if begun.elapsed() > limit {
+            // What cannot be killed is not waited for.
+            let _ = child.kill();
+            return Err(format!("it did not end within {limit:?}"));
+        }
+        thread::sleep(PAUSE);
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
     let error = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         Ok(Found { kind, why: String::new() })
     } else {
         Err(error.lines().next().unwrap_or("it says nothing").to_owned())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_try_out_has_an_end() {
+        let endless = ["/bin/sh", "-c", "exec sleep 1000"].map(OsString::from);
+        let tried = try_out(Kind::Landlock, &endless, Duration::ZERO);
+        assert_eq!(tried.unwrap_err(), "it did not end within 0ns");
+    }
+
+    #[test]
+    fn what_is_too_large_to_be_looked_through_is_told() {
+        let sandbox = Sandbox::of(Kind::Bubblewrap("/usr/bin/bwrap".into()), Vec::new());
+        let mut policy = Policy::strictest("/".into());
+        assert_eq!(sandbox.lack(&policy), None);
+        policy.steering.extent = Extent::Partial;
+        assert!(sandbox.lack(&policy).unwrap().contains("more than 200000 directories"));
     }
 }

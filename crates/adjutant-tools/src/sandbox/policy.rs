@@ -7,7 +7,7 @@ use std::{
 
 use adjutant_core::Grant;
 
-use super::steering;
+use super::steering::{MOST, Steering};
 
 /// Places below a home directory where people keep what opens other doors. No build needs
 /// them, and what a command prints goes to the model's provider.
@@ -54,6 +54,8 @@ pub struct Policy {
     pub writable: Vec<PathBuf>,
     /// Where it may not, though it lies inside. Need not exist.
     pub protected: Vec<PathBuf>,
+    /// What of that steers git or the runtime and is there.
+    pub steering: Steering,
     /// What it may not even read.
     pub hidden: Vec<PathBuf>,
     /// Whether it may talk to other machines.
@@ -65,6 +67,7 @@ pub struct Policy {
 impl Policy {
     /// Returns what a grant means for a command: it may write in the scope, but not what is
     /// protected there, and it does not see the runtime's own places or the user's secrets.
+    /// Looks through the scope, and so may take a while.
     pub fn of(grant: &Grant, network: Network, workdir: PathBuf) -> Self {
         // A link can be made to lead anywhere, so only what is really there is the agent's.
         let scope = grant.scope().iter().filter(|path| is_itself(path));
@@ -72,12 +75,22 @@ impl Policy {
         let own = grant.protected().iter().cloned();
         let (mut protected, mut hidden): (Vec<_>, Vec<_>) =
             own.partition(|path| is_in(path, &writable));
-        protected.extend(writable.iter().flat_map(|place| steering::find(place)));
+        // What others of the tree work with is no secret.
+        hidden.retain(|path| !is_in(path, grant.whole_scope()));
+        let steering = Steering::find(&writable, MOST);
+        protected.extend(steering.protected(&writable));
         // It is started again for every command, and outside.
         protected.extend(env::current_exe().ok().filter(|program| is_in(program, &writable)));
         let secrets = env::home_dir().map(|home| SECRETS.map(|name| home.join(name)));
         hidden.extend(secrets.into_iter().flatten().filter(|path| !writable.contains(path)));
-        Self { writable, protected, hidden, network, workdir }
+        Self { writable, protected, steering, hidden, network, workdir }
+    }
+
+    /// Returns what keeps a command from writing anywhere, and from the network.
+    pub(crate) fn strictest(workdir: PathBuf) -> Self {
+        let (writable, protected, hidden) = (Vec::new(), Vec::new(), Vec::new());
+        let (steering, network) = (Steering::default(), Network::Off);
+        Self { writable, protected, steering, hidden, network, workdir }
     }
 }
 
@@ -98,21 +111,24 @@ pub(super) fn is_in(path: &Path, places: &[PathBuf]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use adjutant_core::{Access, Charter, Mode};
+    use adjutant_core::{Access, AgentPath, Charter, Mode, Wish};
 
     use super::*;
 
     #[expect(clippy::disallowed_methods, reason = "there is no composition root here")]
-    fn policy(scope: &Path, protected: &[PathBuf]) -> Policy {
-        let grant = Grant::mint(Charter {
+    fn grant(scope: &Path, protected: &[PathBuf]) -> Grant {
+        Grant::mint(Charter {
             mode: Mode::Auto,
             rules: vec![],
             access: Access::Inherit,
             scope: vec![scope.to_owned()],
             protected: protected.to_owned(),
-            depth: 0,
-        });
-        Policy::of(&grant, Network::Off, scope.to_owned())
+            depth: 1,
+        })
+    }
+
+    fn policy(scope: &Path, protected: &[PathBuf]) -> Policy {
+        Policy::of(&grant(scope, protected), Network::Off, scope.to_owned())
     }
 
     #[test]
@@ -130,6 +146,19 @@ mod tests {
         let policy = policy(&scope, &[inside.clone(), outside.clone()]);
         assert!(policy.protected.contains(&inside) && !policy.hidden.contains(&inside));
         assert!(policy.hidden.contains(&outside) && !policy.protected.contains(&outside));
+    }
+
+    #[test]
+    fn what_is_protected_where_others_of_the_tree_work_is_not_hidden() {
+        let place = tempfile::tempdir().unwrap();
+        let scope = place.path().canonicalize().unwrap();
+        std::fs::create_dir(scope.join("sub")).unwrap();
+        let root = grant(&scope, &[scope.join("hook.sh")]);
+        let wish = Wish { scope: Some("sub".into()), ..Wish::default() };
+        let (child, _) = root.narrow(AgentPath::root().child("a", 1), &wish).unwrap();
+        let policy = Policy::of(&child, Network::Off, scope.clone());
+        assert!(!policy.hidden.contains(&scope.join("hook.sh")), "{:?}", policy.hidden);
+        assert!(!policy.writable.contains(&scope));
     }
 
     #[test]

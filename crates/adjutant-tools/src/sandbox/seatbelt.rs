@@ -90,7 +90,7 @@ mod tests {
             protected: paths(&["/Users/eve/work/.git/hooks", r#"/Users/eve/work/a"b\c/.git"#]),
             hidden: paths(&["/Users/eve/.runtime", "/Users/eve/work/.ssh"]),
             network,
-            workdir: "/Users/eve/work".into(),
+            ..Policy::strictest("/Users/eve/work".into())
         }
     }
 

@@ -98,8 +98,8 @@ impl Found {
             }
         }
         if read.is_err() {
-            touches
-                .push(Touch { effect: Effect::Reach, target: Target::Unclear(command.to_owned()) });
+            let target = Target::Unclear(command.to_owned());
+            touches.push(Touch { effect: Effect::Unread, target });
         }
         if touches.is_empty() {
             let target = Target::Words(String::new());

@@ -120,13 +120,17 @@ impl Script<'_> {
         if self.take('(') {
             self.only_in(Dialect::Bash)?;
             self.arithmetic(Arithmetic::Expression)?;
-            let text = self.text[start..self.at].to_owned();
-            // A variable in it may hold a substitution.
-            self.found.say_text(text, Clarity::Doubtful);
+            self.say_arithmetic(start);
         } else {
             self.list(&[")"])?;
         }
         self.redirections()
+    }
+
+    /// Notes the arithmetic that was just read. A variable in it may hold a substitution.
+    fn say_arithmetic(&mut self, start: usize) {
+        let text = self.text[start..self.at].to_owned();
+        self.found.say_text(text, Clarity::Doubtful);
     }
 
     fn condition(&mut self) -> Read {
@@ -143,12 +147,14 @@ impl Script<'_> {
     /// Reads what follows `for` and `select`.
     fn repetition(&mut self) -> Read {
         self.blanks();
+        let start = self.at;
         if self.take('(') {
             self.only_in(Dialect::Bash)?;
             if !self.take('(') {
                 return Err(Odd);
             }
             self.arithmetic(Arithmetic::Loop)?;
+            self.say_arithmetic(start);
         } else {
             self.word()?.keyword().filter(|name| is_name(name)).ok_or(Odd)?;
         }

@@ -18,7 +18,7 @@ fn told_by(dialect: Dialect, command: &str) -> Vec<String> {
     let told = |touch| match touch {
         Touch { effect: Effect::Execute, target: Target::Words(words) } => words,
         Touch { effect: Effect::Execute, target: Target::Unclear(words) } => format!("? {words}"),
-        Touch { effect: Effect::Reach, target: Target::Unclear(words) } if words == command => {
+        Touch { effect: Effect::Unread, target: Target::Unclear(words) } if words == command => {
             "!".to_owned()
         }
         other => panic!("{other:?}"),
@@ -85,7 +85,10 @@ pub(super) const SCRIPTS: &[(&str, &[&str])] = &[
     ("while a; do b; done; until c; do break; done", &["a", "b", "c", "break"]),
     ("for i in x y; do a; done; for i; do b; done", &["a", "b"]),
     ("for i in x\ndo a\ndone\nselect i in y; { b; }", &["a", "b"]),
-    ("for ((i = 0; i < 3; i++)); do a; done", &["a"]),
+    (
+        "for ((i = 0; i < 3; i++)); do a; done",
+        &["((i = 0; i < 3; i++))", "? ((i = 0; i < 3; i++))", "a"],
+    ),
     ("case x in a|b) c;; (d) e;& *) f; esac", &["c", "e", "f"]),
     ("case x in esac; a", &["a"]),
     ("case esac in (esac) a; esac", &["a"]),
@@ -310,7 +313,7 @@ fn reading_takes_little_time_and_stack_whatever_the_text() {
     let start = Instant::now();
     for text in &texts {
         let last = touches(text, Dialect::Bash).pop().unwrap();
-        assert_eq!(last.effect, Effect::Reach, "{}", &text[..20]);
+        assert_eq!(last.effect, Effect::Unread, "{}", &text[..20]);
     }
     let script = (0..9_000).map(|number| format!("a{number};")).collect::<String>();
     assert_eq!(touches(&script, Dialect::Bash).len(), 9_000);
@@ -365,6 +368,8 @@ pub(super) const ATTACKS: &[&str] = &[
     "echo $(( $(rm x) ))",
     "(( a[$(rm x)] ))",
     "x='a[$(rm x)]'; (( x ))",
+    "x='a[$(rm x)]'; for ((x; 0; )); do :; done",
+    "for ((i = $(rm x); 0; )); do :; done",
     "x='a[$(rm x)]'; [[ x -eq 1 ]]",
     "printf -v 'a[$(rm x)]' 1",
     "read 'a[$(rm x)]' < f",

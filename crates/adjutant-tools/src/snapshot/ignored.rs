@@ -31,13 +31,13 @@ impl Ignored {
         self.0.extend(builder.build().map(|rules| (path.to_owned(), rules)));
     }
 
-    /// Reports whether a file was left out.
-    pub(super) fn has(&self, path: &Path) -> bool {
+    /// Reports whether a file or a directory was left out.
+    pub(super) fn has(&self, path: &Path, is_directory: bool) -> bool {
         let mut rules = path.ancestors().skip(1).flat_map(|directory| {
             NAMES.iter().filter_map(|name| self.0.get(&directory.join(name)))
         });
         let decided = rules.find_map(|rules| {
-            let verdict = rules.matched_path_or_any_parents(path, false);
+            let verdict = rules.matched_path_or_any_parents(path, is_directory);
             (!verdict.is_none()).then(|| verdict.is_ignore())
         });
         decided.unwrap_or(false)
@@ -52,7 +52,7 @@ mod tests {
     fn the_nearest_rule_decides() {
         let mut ignored = Ignored::default();
         for (path, rules) in [
-            ("/p/.gitignore", "target\n*.log\n[bad\n"),
+            ("/p/.gitignore", "target\n*.log\nout/\n[bad\n"),
             ("/p/src/.gitignore", "!keep.log\nhere.txt"),
             ("/p/.ignore", "!shown.log"),
         ] {
@@ -63,10 +63,12 @@ mod tests {
             ["/p/target", "/p/target/a/b", "/p/x.log", "/p/src/x.log", "/p/src/here.txt"];
         let others = ["/p/src/keep.log", "/p/here.txt", "/p/shown.log", "/q/target", "/p/src/x.rs"];
         for path in left_out {
-            assert!(ignored.has(Path::new(path)), "{path}");
+            assert!(ignored.has(Path::new(path), false), "{path}");
         }
         for path in others {
-            assert!(!ignored.has(Path::new(path)), "{path}");
+            assert!(!ignored.has(Path::new(path), false), "{path}");
         }
+        let out = Path::new("/p/out");
+        assert!(ignored.has(out, true) && !ignored.has(out, false));
     }
 }

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use adjutant_core::{Digest, FileState};
 use ignore::WalkBuilder;
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
     ignored::Ignored,
     pack::Pack,
 };
+use crate::directory::is_passing_name;
 
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,12 +27,11 @@ pub(super) struct Scope {
     pub(super) since: SystemTime,
 }
 
-/// All files of all scopes that were looked at.
+/// All files and directories of all scopes that were looked at.
 pub(super) struct Ledger {
     directory: PathBuf,
     pack: Option<Pack>,
     known: BTreeMap<PathBuf, Entry>,
-    directories: BTreeSet<PathBuf>,
     /// Where commands are at work.
     scopes: Vec<Weak<Scope>>,
 }
@@ -44,36 +43,38 @@ pub(super) struct Difference {
     pub(super) after: Option<Entry>,
 }
 
-/// What is there.
-#[derive(Default)]
-struct Look {
-    files: BTreeMap<PathBuf, Entry>,
-    directories: BTreeSet<PathBuf>,
-}
+impl Difference {
+    /// Reports whether no file came or went.
+    pub(super) fn is_of_directories(&self) -> bool {
+        self.before.iter().chain(&self.after).all(Entry::is_directory)
+    }
 
-/// What a look has shown.
-#[derive(Default)]
-pub(super) struct Seen {
-    pub(super) differences: Vec<Difference>,
-    /// Directories that were made for new files.
-    pub(super) made: BTreeSet<PathBuf>,
+    /// Returns why it cannot be undone.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.before.iter().chain(&self.after).find_map(Entry::trouble)
+    }
 }
 
 impl Scope {
+    /// Reports whether two have something in common.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.places.iter().any(|place| other.has(place))
+            || other.places.iter().any(|place| self.has(place))
+    }
+
     pub(super) fn has(&self, path: &Path) -> bool {
         self.places.iter().any(|place| path.starts_with(place))
     }
 
     fn skips(&self, path: &Path) -> bool {
-        path.file_name().is_some_and(|name| name == ".git")
+        path.file_name().is_some_and(|name| name == ".git" || is_passing_name(name))
             || self.skipped.iter().any(|place| path.starts_with(place))
     }
 }
 
 impl Ledger {
     pub(super) fn new(directory: PathBuf) -> Self {
-        let (known, directories) = (BTreeMap::new(), BTreeSet::new());
-        Self { directory, pack: None, known, directories, scopes: Vec::new() }
+        Self { directory, pack: None, known: BTreeMap::new(), scopes: Vec::new() }
     }
 
     /// Returns the contents of the files.
@@ -96,15 +97,11 @@ impl Ledger {
     /// is theirs.
     pub(super) fn begin(&mut self, scope: &Arc<Scope>) -> Result<(), String> {
         self.scopes.retain(|other| other.strong_count() > 0);
-        let Look { mut files, mut directories } = self.look(scope)?;
+        let mut now = self.look(scope)?;
         let others = self.scopes.clone();
-        files.retain(|path, _| is_free(&others, path));
-        directories.retain(|path| is_free(&others, path));
-        let is_ours = |path: &Path| scope.has(path) && is_free(&others, path);
-        self.known.retain(|path, _| !is_ours(path));
-        self.directories.retain(|path| !is_ours(path));
-        self.known.append(&mut files);
-        self.directories.append(&mut directories);
+        now.retain(|path, _| is_free(&others, path));
+        self.known.retain(|path, _| !scope.has(path) || !is_free(&others, path));
+        self.known.append(&mut now);
         self.scopes.push(Arc::downgrade(scope));
         Ok(())
     }
@@ -114,37 +111,44 @@ impl Ledger {
         is_free(&self.scopes, path)
     }
 
-    /// Returns what is another than it was, and takes it as it is from now on.
-    pub(super) fn end(&mut self, scope: &Scope) -> Result<Seen, String> {
-        let Look { files: mut now, mut directories } = self.look(scope)?;
+    /// Returns what is another than it was, what holds others first, and takes it as it is from
+    /// now on.
+    pub(super) fn end(&mut self, scope: &Scope) -> Result<Vec<Difference>, String> {
+        let mut now = self.look(scope)?;
         let since = self.scopes.iter().filter_map(Weak::upgrade).map(|it| it.since).min();
         let since = since.unwrap_or(scope.since) - MARGIN;
-        let (mut seen, ignored) = (Seen::default(), self.ignored(scope)?);
+        let (ignored, mut differences) = (self.ignored(scope)?, Vec::new());
+        // What came with a directory may be older than the command.
+        let mut came = BTreeSet::new();
         let paths: BTreeSet<_> =
             self.known.keys().filter(|path| scope.has(path)).cloned().collect();
         for path in paths {
             let (before, after) = (self.known.remove(&path), now.remove(&path));
-            let is_same =
-                matches!((&before, &after), (Some(before), Some(after)) if before.is_as(after));
             self.known.extend(after.clone().map(|after| (path.clone(), after)));
-            if !is_same {
-                seen.differences.push(Difference { path, before, after });
+            if let (Some(before), Some(after)) = (&before, &after) {
+                if after.is_other_directory(before) {
+                    came.insert(path.clone());
+                }
+                if before.is_as(after) {
+                    continue;
+                }
             }
+            differences.push(Difference { path, before, after });
         }
         for (path, after) in now {
+            let has_come = path.parent().is_some_and(|above| came.contains(above));
             // What was left out until now, or is older, was there before.
-            if after.changed >= since && !ignored.has(&path) {
-                let above = path.ancestors().skip(1);
-                let is_new = |it: &&Path| scope.has(it) && !self.directories.contains(*it);
-                seen.made.extend(above.take_while(is_new).map(Path::to_owned));
+            if (has_come || after.changed >= since) && !ignored.has(&path, after.is_directory()) {
+                if after.is_directory() {
+                    came.insert(path.clone());
+                }
                 let (path, after) = (path.clone(), Some(after.clone()));
-                seen.differences.push(Difference { path, before: None, after });
+                differences.push(Difference { path, before: None, after });
             }
             self.known.insert(path, after);
         }
-        self.directories.retain(|path| !scope.has(path));
-        self.directories.append(&mut directories);
-        Ok(seen)
+        differences.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(differences)
     }
 
     /// Returns the rules that left files out when somebody last looked.
@@ -160,34 +164,45 @@ impl Ledger {
         Ok(ignored)
     }
 
-    fn look(&mut self, scope: &Scope) -> Result<Look, String> {
+    fn look(&mut self, scope: &Scope) -> Result<BTreeMap<PathBuf, Entry>, String> {
         let until = Instant::now() + PATIENCE;
         let (known, pack) = self.open()?;
-        let Look { mut files, mut directories } = Look::default();
-        let mut add = |path: &Path| {
+        let mut now = BTreeMap::new();
+        let mut add = |path: &Path, now: &mut BTreeMap<PathBuf, Entry>| {
             if Instant::now() > until {
                 return Err(format!("there are so many files that {PATIENCE:?} are not enough"));
             }
             let entry =
                 Entry::look(path, known.get(path), pack).map_err(|error| error.to_string())?;
-            files.extend(entry.map(|entry| (path.to_owned(), entry)));
+            now.extend(entry.map(|entry| (path.to_owned(), entry)));
             Ok(())
         };
         for place in &scope.places {
             for found in walk(place, scope).build().flatten() {
-                if found.file_type().is_some_and(|kind| kind.is_dir()) {
-                    directories.insert(found.into_path());
-                } else {
-                    add(found.path())?;
-                }
+                add(found.path(), &mut now)?;
             }
         }
         // What is left out by a new `.gitignore` has not gone.
         for path in known.keys().filter(|path| scope.has(path)) {
-            add(path)?;
+            if !now.contains_key(path) && !has_lost_its_directory(path, known, &now) {
+                add(path, &mut now)?;
+            }
         }
-        Ok(Look { files, directories })
+        Ok(now)
     }
+}
+
+/// Reports whether the directory a file was in is none any more, so that the path would lead
+/// elsewhere.
+fn has_lost_its_directory(
+    path: &Path,
+    known: &BTreeMap<PathBuf, Entry>,
+    now: &BTreeMap<PathBuf, Entry>,
+) -> bool {
+    let above = path.parent().filter(|above| known.contains_key(*above));
+    above.is_some_and(|above| {
+        !now.get(above).is_some_and(|above| above.is_directory() || above.trouble().is_some())
+    })
 }
 
 fn is_free(scopes: &[Weak<Scope>], path: &Path) -> bool {
@@ -203,9 +218,4 @@ fn walk(place: &Path, scope: &Scope) -> WalkBuilder {
         .same_file_system(true)
         .filter_entry(move |entry| entry.depth() == 0 || !skipped.skips(entry.path()));
     walk
-}
-
-/// Returns the state of a directory.
-pub(super) fn directory() -> FileState {
-    FileState { digest: Digest::of(&[]), bytes: 0, mode: 0o040_755 }
 }

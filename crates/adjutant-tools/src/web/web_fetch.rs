@@ -53,6 +53,10 @@ impl TypedTool for WebFetch {
             .into()
     }
 
+    fn check(&self, args: &Args) -> Result<(), ToolError> {
+        locator::read(&args.url).map(drop)
+    }
+
     fn touches(&self, args: &Args, _: &Path) -> Vec<Touch> {
         locator::read(&args.url).iter().map(locator::touch).collect()
     }

@@ -7,18 +7,16 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Change, Digest, Fact, FileState, Host, ToolError};
+use adjutant_core::{Change, Fact, FileState, Host, ToolError};
 
 use super::{
+    aside,
+    bench::MOST_LISTED,
     difference::{Difference, Merged, Version},
+    told,
     tree::Kind,
 };
-use crate::{blocking, files::Files, restore::Spot};
-
-/// The mode of a link.
-const LINK: u32 = 0o120_777;
-/// The mode of a directory.
-const DIRECTORY: u32 = 0o040_755;
+use crate::{files::Files, handle, restore::Spot};
 
 /// Where changes come from and where they go.
 pub(super) struct Route<'a> {
@@ -65,10 +63,11 @@ pub(super) async fn apply(
     steps.sort_by_key(|step| step.next.is_some());
     let mut maker = Maker { files, host, done: Vec::new() };
     let Err(why) = maker.make(steps, route.to).await else { return Ok(Vec::new()) };
-    match maker.take_back().await {
-        Ok(()) => Err(why),
-        Err(also) => Err(format!("{why}, and what was made could not be taken back: {also}")),
+    let left = maker.take_back().await;
+    if left.is_empty() {
+        return Err(why);
     }
+    Err(format!("{why}, and not all that was made could be taken back: {}", left.join(", ")))
 }
 
 enum Plan {
@@ -106,38 +105,41 @@ async fn plan(
         Merged::Becomes(next) => next,
     };
     let found = found.map(|(state, _)| state);
-    let next = next.map(|next| {
-        let mode = mode(next.kind, found.as_ref(), &route.from.join(&difference.name));
-        (state(&next.content, mode), next.content)
-    });
+    let next = match next {
+        None => None,
+        Some(Version { kind, content }) => {
+            let made = route.from.join(&difference.name);
+            let made = blocking(made, |made| Ok(made_with(made))).await?;
+            Some((FileState::of(&content, mode(kind, found.as_ref(), made)), content))
+        }
+    };
     Ok(Plan::Step(Step { path, found, next }))
 }
 
 fn kind(mode: u32) -> Kind {
     match mode {
-        LINK => Kind::Link,
+        FileState::LINK => Kind::Link,
         mode if mode & 0o100 == 0 => Kind::File,
         _ => Kind::Program,
     }
 }
 
+/// Returns the mode an agent gave a file.
+fn made_with(path: &Path) -> u32 {
+    fs::symlink_metadata(path).map_or(0o100_644, |made| 0o100_000 | made.mode() & 0o777)
+}
+
 /// Returns the mode a file gets: that of what it replaces, or else what the agent gave it.
-fn mode(kind: Kind, found: Option<&FileState>, made: &Path) -> u32 {
-    let found = found.map(|state| state.mode).filter(|mode| *mode != LINK);
-    let made =
-        || fs::symlink_metadata(made).map_or(0o100_644, |made| 0o100_000 | made.mode() & 0o777);
-    let mode = found.unwrap_or_else(made);
+fn mode(kind: Kind, found: Option<&FileState>, made: u32) -> u32 {
+    let found = found.map(|state| state.mode).filter(|mode| *mode != FileState::LINK);
+    let mode = found.unwrap_or(made);
     match kind {
-        Kind::Link => LINK,
+        Kind::Link => FileState::LINK,
         Kind::File => mode & !0o111,
         // Whoever may read it may run it.
         Kind::Program if mode & 0o100 == 0 => mode | (mode & 0o444) >> 2,
         Kind::Program => mode,
     }
-}
-
-fn state(content: &[u8], mode: u32) -> FileState {
-    FileState { digest: Digest::of(content), bytes: content.len() as u64, mode }
 }
 
 enum Found {
@@ -151,9 +153,7 @@ enum Found {
 fn look(path: &Path) -> io::Result<Found> {
     let spot = match Spot::find(path) {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Found::Nothing),
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            return Ok(Found::Elsewhere);
-        }
+        Err(error) if handle::is_link(&error) => return Ok(Found::Elsewhere),
         spot => spot?,
     };
     Ok(match (spot.state(), spot.content()) {
@@ -168,29 +168,40 @@ async fn blocking<T: Send + 'static>(
     path: PathBuf,
     work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
 ) -> Result<T, String> {
-    let done = blocking::run(move || {
-        work(&path).map_err(|error| ToolError(format!("`{}`: {error}", path.display())))
-    });
-    done.await.map_err(|ToolError(why)| why)
+    aside(move || work(&path).map_err(|error| told(&path, &error))).await
+}
+
+/// Reports whether what is there is what was found. Of a directory only the name counts.
+fn is_same(found: Option<&FileState>, now: Option<&FileState>) -> bool {
+    let is_directory = |it: Option<&FileState>| it.is_some_and(FileState::is_directory);
+    found == now || is_directory(found) && is_directory(now)
+}
+
+/// A change that was made: what was there before, and what was put there.
+struct Done {
+    path: PathBuf,
+    before: Option<Thing>,
+    after: Option<FileState>,
 }
 
 /// Makes changes one by one, and takes them back if one cannot be made.
 struct Maker<'a> {
     files: &'a Arc<Files>,
     host: &'a dyn Host,
-    /// What was there before, the latest last.
-    done: Vec<(PathBuf, Option<Thing>)>,
+    /// What was done, the latest last.
+    done: Vec<Done>,
 }
 
 impl Maker<'_> {
     async fn make(&mut self, steps: Vec<Step>, top: &Path) -> Result<(), String> {
-        let changed: Vec<_> = steps.iter().map(|step| step.path.clone()).collect();
+        let changed = steps.iter().take(MOST_LISTED).map(|step| step.path.clone());
+        let changed: Vec<_> = changed.collect();
         for Step { path, found, next } in steps {
             if next.is_some() {
                 self.make_room(&path, top).await?;
             }
             let is_gone = next.is_none();
-            self.change(path.clone(), Some(found), next).await?;
+            self.change(path.clone(), found, next).await?;
             if is_gone {
                 self.clear(&path, top).await?;
             }
@@ -206,9 +217,9 @@ impl Maker<'_> {
         let mut above: Vec<_> = path.ancestors().skip(1).take_while(|it| *it != top).collect();
         above.reverse();
         for directory in above {
-            if !directory.exists() {
-                let empty = (state(&[], DIRECTORY), Arc::from([]));
-                self.change(directory.to_owned(), Some(None), Some(empty)).await?;
+            if !blocking(directory.to_owned(), |it| Ok(it.exists())).await? {
+                let empty = (FileState::of(&[], FileState::DIRECTORY), Arc::from([]));
+                self.change(directory.to_owned(), None, Some(empty)).await?;
             }
         }
         Ok(())
@@ -217,11 +228,12 @@ impl Maker<'_> {
     /// Removes the directories above a path in which nothing is left.
     async fn clear(&mut self, path: &Path, top: &Path) -> Result<(), String> {
         for directory in path.ancestors().skip(1).take_while(|it| *it != top) {
-            let is_empty = fs::read_dir(directory).is_ok_and(|mut left| left.next().is_none());
-            if !is_empty {
+            let is_empty = |it: &Path| Ok(fs::read_dir(it)?.next().is_none());
+            if !blocking(directory.to_owned(), is_empty).await.unwrap_or(false) {
                 break;
             }
-            self.change(directory.to_owned(), None, None).await?;
+            let found = blocking(directory.to_owned(), |it| Ok(Spot::find(it)?.state())).await?;
+            self.change(directory.to_owned(), found, None).await?;
         }
         Ok(())
     }
@@ -230,16 +242,20 @@ impl Maker<'_> {
     async fn change(
         &mut self,
         path: PathBuf,
-        found: Option<Option<FileState>>,
+        found: Option<FileState>,
         next: Option<Thing>,
     ) -> Result<(), String> {
         let spot = blocking(path.clone(), Spot::find).await?;
         let before = spot.state().map(|state| (state, spot.content().unwrap_or_default()));
-        if found.is_some_and(|found| found != spot.state()) {
+        if !is_same(found.as_ref(), spot.state().as_ref()) {
             return Err(format!("somebody changed `{}` just now", path.display()));
         }
         let after = next.as_ref().map(|(state, _)| state.clone());
-        let change = Change { path: path.display().to_string(), before: before.clone(), after };
+        let change = Change {
+            path: path.display().to_string(),
+            before: before.clone(),
+            after: after.clone(),
+        };
         self.host.changing(change).await.map_err(|ToolError(why)| why)?;
         let content = next.as_ref().map(|(_, content)| Arc::clone(content));
         let put = move |_: &Path| match next {
@@ -248,14 +264,16 @@ impl Maker<'_> {
         };
         blocking(path.clone(), put).await?;
         self.files.wrote(self.host.agent(), &path, content.as_deref());
-        self.done.push((path, before));
+        self.done.push(Done { path, before, after });
         Ok(())
     }
 
-    async fn take_back(&mut self) -> Result<(), String> {
-        for (path, before) in std::mem::take(&mut self.done).into_iter().rev() {
-            self.change(path, None, before).await?;
+    /// Takes back what nobody has changed since, and tells what stays and why.
+    async fn take_back(&mut self) -> Vec<String> {
+        let mut left = Vec::new();
+        for Done { path, before, after } in std::mem::take(&mut self.done).into_iter().rev() {
+            left.extend(self.change(path, after, before).await.err());
         }
-        Ok(())
+        left
     }
 }

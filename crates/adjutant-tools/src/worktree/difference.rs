@@ -9,10 +9,8 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    git::{Git, entries},
-    tree::Kind,
-};
+use super::{aside, told, tree::Kind};
+use crate::git::{Git, entries};
 
 /// A file at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,25 +42,37 @@ pub(super) enum Merged {
 /// One side of a difference, with git's name for the content.
 type Side = Option<(Kind, String)>;
 
-/// Returns how one tree differs from another.
-pub(super) async fn differences(
-    git: impl Fn() -> Git,
+/// A file that differs, with git's names for its contents.
+pub(super) struct Differing {
+    name: PathBuf,
+    before: Side,
+    after: Side,
+}
+
+/// Returns which files differ between two trees.
+pub(super) async fn differing(
+    git: Git,
     before: &str,
     after: &str,
-) -> Result<Vec<Difference>, String> {
+) -> Result<Vec<Differing>, String> {
     let ask = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after];
-    let answer = git().args(ask).ask(b"").await?;
+    let answer = git.args(ask).ask(b"").await?;
     let mut fields = entries(&answer);
-    let mut sides = Vec::new();
+    let mut files = Vec::new();
     while let (Some(facts), Some(name)) = (fields.next(), fields.next()) {
         let name = Path::new(OsStr::from_bytes(name));
         let (before, after) = read(facts)
             .ok_or_else(|| format!("git says nothing useful of `{}`", name.display()))?;
-        sides.push((name.to_owned(), before, after));
+        files.push(Differing { name: name.to_owned(), before, after });
     }
-    let wanted = sides.iter().flat_map(|(_, before, after)| [before, after]).flatten();
+    Ok(files)
+}
+
+/// Returns files that differ with their contents, if these are not too much to be held at once.
+pub(super) async fn contents(git: Git, files: Vec<Differing>) -> Result<Vec<Difference>, String> {
+    let wanted = files.iter().flat_map(|file| [&file.before, &file.after]).flatten();
     let wanted: String = wanted.flat_map(|(_, id)| [id, "\n"]).collect();
-    let answer = git().args(["cat-file", "--batch"]).ask(wanted.as_bytes()).await?;
+    let answer = git.args(["cat-file", "--batch"]).ask(wanted.as_bytes()).await?;
     let mut contents = Contents(&answer);
     let mut version = |side: Side| match side {
         None => Ok(None),
@@ -71,7 +81,7 @@ pub(super) async fn differences(
             Ok::<_, String>(Some(Version { kind, content: content.into() }))
         }
     };
-    let versions = sides.into_iter().map(|(name, before, after)| {
+    let versions = files.into_iter().map(|Differing { name, before, after }| {
         Ok(Difference { name, before: version(before)?, after: version(after)? })
     });
     versions.collect()
@@ -139,12 +149,16 @@ async fn merge_contents(
     scratch: &Path,
 ) -> Result<Option<Vec<u8>>, String> {
     let names = ["now", "before", "after"];
-    for (name, content) in names.iter().zip(contents) {
-        let written = fs::write(scratch.join(name), content);
-        written.map_err(|error| format!("`{}`: {error}", scratch.display()))?;
-    }
-    let merge = Git::at(scratch).args(["merge-file", "-p", "-q"]).args(names).output(b"").await;
-    let merge = merge.map_err(|error| format!("git cannot merge: {error}"))?;
+    let (contents, place) = (contents.map(Arc::clone), scratch.to_owned());
+    let write = aside(move || {
+        let mut files = names.iter().zip(&contents);
+        files
+            .try_for_each(|(name, content)| fs::write(place.join(name), content))
+            .map_err(|error| told(&place, &error))
+    });
+    write.await?;
+    let merge = Git::at(scratch).args(["merge-file", "-p", "-q"]).args(names);
+    let merge = merge.answer(b"").await?;
     // What it cannot merge, such as a picture, is a conflict too.
-    Ok(merge.status.success().then_some(merge.stdout))
+    Ok(merge.status.success().then_some(merge.text))
 }

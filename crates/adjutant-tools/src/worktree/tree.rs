@@ -11,15 +11,16 @@ use std::{
         fs::{MetadataExt as _, PermissionsExt as _},
     },
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use tokio_util::sync::CancellationToken;
 
-use super::git::{Git, entries, quoted};
+use super::{aside, told};
 use crate::{
     directory::{Directory, Former},
     files::Stamp,
+    git::{Git, entries, quoted},
     handle,
 };
 
@@ -124,10 +125,6 @@ fn is_repository(path: &Path) -> bool {
     fs::symlink_metadata(path.join(".git")).is_ok()
 }
 
-fn told(name: &Path, error: &io::Error) -> String {
-    format!("`{}`: {error}", name.display())
-}
-
 /// A file or a link to be copied.
 enum Source {
     File(File, Metadata),
@@ -138,7 +135,7 @@ impl Source {
     /// Opens it. No other link is followed, not even one that is put there now.
     fn open(path: &Path) -> io::Result<Self> {
         match (handle::open(path), path.parent(), path.file_name()) {
-            (Err(error), Some(above), Some(name)) if is_link(&error) => {
+            (Err(error), Some(above), Some(name)) if handle::is_link(&error) => {
                 let former = Directory::open(above)?.read(name)?;
                 let link = former.filter(Former::is_link).ok_or(io::ErrorKind::NotFound)?;
                 Ok(Self::Link(link.content))
@@ -159,10 +156,6 @@ impl Source {
             }
         }
     }
-}
-
-fn is_link(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 /// Looks at files where nothing else is at work. What is found by way of a link is elsewhere.
@@ -203,11 +196,8 @@ fn look(path: &Path) -> io::Result<Seen> {
         // Pipes and the like are nothing git would keep.
         (None, false, false) => return Err(io::ErrorKind::NotFound.into()),
     };
-    let since = Duration::new(
-        metadata.ctime().try_into().unwrap_or(0),
-        metadata.ctime_nsec().try_into().unwrap_or(0),
-    );
-    Ok(Seen { kind, target, stamp: Stamp::of(&metadata), changed: UNIX_EPOCH + since })
+    let stamp = Stamp::of(&metadata);
+    Ok(Seen { kind, target, changed: stamp.changed(), stamp })
 }
 
 impl Seen {
@@ -225,18 +215,25 @@ pub(super) async fn keep<'a>(
     scratch: &Path,
     files: impl Iterator<Item = (&'a PathBuf, &'a Seen)>,
 ) -> Result<Vec<String>, String> {
-    let mut input = Vec::new();
+    let (mut input, mut links) = (Vec::new(), Vec::new());
     for (number, (name, seen)) in files.enumerate() {
         input.extend(match &seen.target {
             None => quoted(&top.join(name)),
             // What a link points to is its content; git would read what is there.
             Some(target) => {
                 let file = scratch.join(format!("link-{number}"));
-                fs::write(&file, target.as_os_str().as_bytes()).map_err(|it| told(name, &it))?;
+                links.push((file.clone(), target.clone()));
                 quoted(&file)
             }
         });
     }
+    let write = aside(move || {
+        let write = |(file, target): (PathBuf, PathBuf)| {
+            fs::write(&file, target.as_os_str().as_bytes()).map_err(|error| told(&file, &error))
+        };
+        links.into_iter().try_for_each(write)
+    });
+    write.await?;
     let order = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
     let answer = git.args(order).ask(&input).await?;
     Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())

@@ -120,6 +120,80 @@ fn the_repository_around_a_scope_is_read_only() {
 }
 
 #[test]
+fn a_repository_can_be_made_and_worked_with() {
+    let world = World::new();
+    let script = "git init -q new && cd new && git config user.name Eve && git config user.email e \
+        && echo in > file && git add -A && git commit -qm first && git worktree add -q ../tree \
+        && git clone -q . ../copy && git clone -q --bare . ../bare && git init -q sub \
+        && git remote add origin https://localhost/x && cd ../tree && git status -s";
+    world.works(script);
+    assert_eq!(refused(&world.scope), [""; 0]);
+    // What was made once is protected from then on.
+    world.is_refused("git -C new config core.fsmonitor evil");
+    world.is_refused("echo evil > tree/.git");
+}
+
+#[test]
+fn a_submodule_can_be_added() {
+    let world = world();
+    let add = "git init -q away && cd away && git -c user.name=E -c user.email=e commit -qm first \
+        --allow-empty && cd .. && git -c protocol.file.allow=always submodule --quiet add ./away \
+        in/sub";
+    world.run(add);
+    assert!(world.scope.join("in/sub/.git").is_file());
+    assert_eq!(refused(&world.scope), [""; 0]);
+}
+
+#[test]
+fn what_steers_git_in_a_repository_that_was_made_does_not_stay() {
+    for (script, name) in [
+        ("git init -q new && git -C new config core.fsmonitor evil", "new/.git/config"),
+        ("git init -q a/b && git -C a/b config alias.st '!evil'", "a/b/.git/config"),
+        ("git init -q --bare new && git -C new config core.hooksPath x", "new/config"),
+        ("git init -q new && echo evil > new/.git/hooks/pre-commit", "new/.git/hooks/pre-commit"),
+        ("git init -q new && cd new/.git && rm -r hooks && ln -s ../x hooks", "new/.git/hooks"),
+        ("mkdir -p new x/.y && echo 'gitdir: ../x/.y' > new/.git", "new/.git"),
+        ("mkdir -p x/evil && ln -s x/evil new; mkdir a; ln -s ../x/evil a/.git", "a/.git"),
+        (
+            "mkdir -p new/objects new/refs; echo ref: refs/heads/x > new/HEAD; echo ../y > \
+          new/commondir",
+            "new/commondir",
+        ),
+        ("mkdir new; echo x > new/HEAD; echo ../y > new/commondir", "new/commondir"),
+        (
+            "mkdir -p a/objects a/b; touch a/HEAD; git init -q a/b; echo x > a/b/.git/hooks/update",
+            "a/b/.git/hooks/update",
+        ),
+        ("mkdir -p deep/.adjutant && touch deep/.adjutant/config.toml", "deep/.adjutant"),
+        ("mkdir deep && echo '{}' > deep/.mcp.json", "deep/.mcp.json"),
+    ] {
+        let world = World::new();
+        world.works(script);
+        assert_eq!(refused(&world.scope), [format!("{name}.refused-1")], "{script}");
+        assert!(!world.scope.join(name).is_symlink() && !world.scope.join(name).exists());
+    }
+}
+
+/// Returns what was moved aside.
+fn refused(scope: &Path) -> Vec<String> {
+    let mut find = Command::new("find");
+    let found = find.args([".", "-name", "*.refused-*"]).current_dir(scope).output().unwrap();
+    let found = String::from_utf8(found.stdout).unwrap();
+    found.lines().map(|line| line.trim_start_matches("./").to_owned()).collect()
+}
+
+#[test]
+fn what_the_settings_of_a_repository_lead_to_cannot_be_changed() {
+    let world = world();
+    fs::create_dir(world.scope.join(".husky")).unwrap();
+    git(&world.scope, &["config", "core.hooksPath", ".husky"]);
+    git(&world.scope, &["config", "include.path", "../own.config"]);
+    world.is_refused("echo evil > .husky/pre-commit");
+    world.works("echo '[core] fsmonitor = evil' > own.config");
+    assert_eq!(refused(&world.scope), ["own.config.refused-1"]);
+}
+
+#[test]
 fn a_bare_repository_is_protected_too() {
     let world = World::new();
     git(&world.scope, &["init", "--quiet", "--bare"]);

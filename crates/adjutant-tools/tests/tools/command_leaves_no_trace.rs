@@ -147,7 +147,12 @@ async fn a_file_that_is_too_large_is_named() {
     let said = run(&ground, &format!("{big} > big; echo 2 > small")).await;
     assert!(said.contains("[cannot be undone: `"), "{said}");
     assert!(said.contains("/big` (it has more than 16777216 bytes)]"), "{said}");
-    assert_eq!(changes(&ground), [one("small", Some("100644 1"), Some("100644 2\n"))]);
+    // Undoing has to know of it, too.
+    let told: Vec<_> = std::mem::take(&mut *ground.seat.changes.lock().unwrap());
+    let [big, small] = &told[..] else { panic!("{told:?}") };
+    assert!(big.path.ends_with("/big") && big.before.is_none());
+    assert!(!big.after.as_ref().unwrap().is_known());
+    assert_eq!(self::told(&ground, small), one("small", Some("100644 1"), Some("100644 2\n")));
     let said = run(&ground, "printf x | dd of=big conv=notrunc status=none").await;
     assert!(said.contains("/big`"), "{said}");
     let said = run(&ground, "true").await;
@@ -212,16 +217,131 @@ async fn what_a_job_did_is_not_forgotten_when_another_command_begins() {
     crate::seat::until(|| ground.at("made/b").exists()).await;
     run(&ground, "true").await;
     let names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(names, ["made", "a", "made/b"]);
+    assert_eq!(names, ["a", "made", "made/b"]);
 }
 
 #[tokio::test]
-async fn only_what_was_made_for_a_file_is_recorded_with_it() {
-    let ground = ground(&[("full/a", "0")]);
+async fn directories_are_recorded_whether_or_not_anything_is_in_them() {
+    let ground = ground(&[("full/a", "0"), ("gone/a", "0")]);
     fs::create_dir(ground.at("bare")).unwrap();
-    run(&ground, "echo > bare/a; echo > full/b; mkdir -p bare/new; echo > bare/new/c").await;
+    fs::set_permissions(ground.at("bare"), fs::Permissions::from_mode(0o700)).unwrap();
+    run(&ground, "echo > full/b; mkdir -p new/deep; rm -r gone; rmdir bare").await;
+    assert_eq!(
+        changes(&ground),
+        [
+            one("bare", Some("40700 "), None),
+            one("full/b", None, Some("100644 \n")),
+            one("gone", Some("40755 "), None),
+            one("gone/a", Some("100644 0"), None),
+            one("new", None, Some("40755 ")),
+            one("new/deep", None, Some("40755 ")),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_moves_along_with_a_directory_is_recorded_however_old_it_is() {
+    let ground = ground(&[("one/deep/a", "0"), ("two/b", "0"), ("three/c", "0"), ("four", "0")]);
+    let made = std::time::Instant::now();
+    crate::seat::until(|| made.elapsed().as_millis() > 100).await;
+    // Another name, the place of another directory, the place of a file.
+    run(&ground, "mv one new; rm -r three; mv two three; rm four; mv new/deep four").await;
     let names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
-    assert_eq!(names, ["bare/new", "bare/a", "bare/new/c", "full/b"]);
+    let expected = [
+        "four",
+        "four/a",
+        "new",
+        "one",
+        "one/deep",
+        "one/deep/a",
+        "three/b",
+        "three/c",
+        "two",
+        "two/b",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn what_a_link_now_leads_to_is_not_what_was_there() {
+    let ground = ground(&[("one/a", "0")]);
+    run(&ground, "mv one two; ln -s two one").await;
+    assert_eq!(
+        changes(&ground),
+        [
+            one("one", Some("40755 "), Some("120777 two")),
+            one("one/a", Some("100644 0"), None),
+            one("two", None, Some("40755 ")),
+            one("two/a", None, Some("100644 0")),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_a_tool_writes_beside_a_file_is_no_commands_doing() {
+    let ground = ground(&[]);
+    run(&ground, "echo > .adjutant-0123456789abcdef; echo > .adjutant-notes").await;
+    let names: Vec<_> = changes(&ground).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, [".adjutant-notes"]);
+}
+
+#[tokio::test]
+async fn a_directory_a_tool_made_while_a_command_ran_is_recorded_once() {
+    let ground = ground(&[]);
+    let job = json!({ "command": "read x", "background": true });
+    ground.seat.call("run_command", job).await.unwrap();
+    let write = json!({ "path": "new/a", "content": "by a tool" });
+    ground.seat.call("write_file", write).await.unwrap();
+    assert_eq!(changes(&ground).len(), 2);
+    ground.seat.call("stop_command", json!({ "job": "job-1" })).await.unwrap();
+    assert_eq!(changes(&ground), []);
+}
+
+#[tokio::test]
+async fn what_a_job_did_last_is_recorded_when_its_agent_ends() {
+    let ground = ground(&[("a", "0")]);
+    let job = json!({ "command": "echo 1 > a; read x", "background": true });
+    ground.seat.call("run_command", job).await.unwrap();
+    crate::seat::until(|| ground.read("a") == "1\n").await;
+    end_all(&ground).await;
+    assert_eq!(changes(&ground), [one("a", Some("100644 0"), Some("100644 1\n"))]);
+}
+
+#[tokio::test]
+async fn what_a_command_did_is_recorded_when_nobody_waits_for_it_any_more() {
+    let ground = ground(&[("a", "0")]);
+    tokio::select! {
+        said = run(&ground, "echo 1 > a; sleep 600") => panic!("{said}"),
+        () = crate::seat::until(|| ground.read("a") == "1\n") => {}
+    }
+    end_all(&ground).await;
+    assert_eq!(changes(&ground), [one("a", Some("100644 0"), Some("100644 1\n"))]);
+}
+
+async fn end_all(ground: &Ground) {
+    let held = std::mem::take(&mut *ground.seat.held.lock().unwrap());
+    for held in held {
+        held.end().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_a_job_did_before_another_command_began_is_its_own_doing() {
+    let ground = ground(&[("a", "0")]);
+    let other = ground.seat.other("root.other-1").in_mode(Mode::Dangerous);
+    let job = json!({ "command": "echo 1 > a; read x", "background": true });
+    ground.seat.call("run_command", job).await.unwrap();
+    crate::seat::until(|| ground.read("a") == "1\n").await;
+    other.call("run_command", json!({ "command": "echo > b" })).await.unwrap();
+    assert_eq!(changes(&ground), [one("a", Some("100644 0"), Some("100644 1\n"))]);
+    let theirs = other.changes.lock().unwrap().clone();
+    assert!(theirs.len() == 1 && theirs[0].path.ends_with("/b"), "{theirs:?}");
+    // Nobody has told yet, so the next who asks does.
+    let facts = || ground.seat.facts.lock().unwrap().clone();
+    let is_told = |fact: &Fact| matches!(fact, Fact::Modified { path } if path.ends_with("/a"));
+    assert!(!facts().iter().any(is_told));
+    ground.seat.call("stop_command", json!({ "job": "job-1" })).await.unwrap();
+    assert!(facts().iter().any(is_told));
 }
 
 #[tokio::test]

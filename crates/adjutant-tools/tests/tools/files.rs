@@ -121,7 +121,7 @@ async fn what_cannot_be_read_is_refused_with_a_reason() {
         (json!({ "path": "/dev/null" }), "not a regular file"),
         (json!({ "path": "dir/a.txt", "offset": 0 }), "`offset`"),
         (json!({ "path": "dir/a.txt", "limit": 0 }), "`limit`"),
-        (json!({ "path": "dir/a.txt", "offset": 9 }), "the file has 1 lines"),
+        (json!({ "path": "dir/a.txt", "offset": 9 }), "the file has 1 line"),
         (json!({}), "missing field `path`"),
     ];
     for (arguments, expected) in cases {
@@ -160,8 +160,9 @@ async fn a_picture_is_shown_as_one_and_other_bytes_are_not() {
             json!({ "path": "huge.png" }),
             "picture (image/png) of 5242881 bytes: the most shown are 5 MiB",
         ),
-        (json!({ "path": "small.png", "offset": 1 }), "leave out `offset` and `limit`"),
-        (json!({ "path": "small.png", "limit": 1 }), "leave out `offset` and `limit`"),
+        (json!({ "path": "small.png", "offset": 1 }), "leave out `offset`, `limit` and `column`"),
+        (json!({ "path": "small.png", "column": 1 }), "leave out `offset`"),
+        (json!({ "path": "small.png", "limit": 1 }), "leave out `offset`"),
         (json!({ "path": "program" }), "is a binary file (a program, 5242881 bytes)"),
         (json!({ "path": "archive" }), "is a binary file (a zip archive, 100 bytes)"),
     ];
@@ -189,10 +190,10 @@ async fn a_listing_is_sorted_and_marks_directories() {
     let files = [("b.txt", "12345"), ("a/x", ""), (".hidden", "1"), (".gitignore", "b.txt\n")];
     let (_keep, seat) = project(&files);
     let listed = seat.call("list_dir", json!({})).await.unwrap();
-    assert_eq!(listed, ".gitignore (6 bytes)\n.hidden (1 bytes)\na/\nb.txt (5 bytes)");
+    assert_eq!(listed, ".gitignore (6 bytes)\n.hidden (1 byte)\na/\nb.txt (5 bytes)");
     fs::create_dir(seat.workdir.join(".git")).unwrap();
     let below = seat.call("list_dir", json!({ "recursive": true })).await.unwrap();
-    assert_eq!(below, ".gitignore (6 bytes)\n.hidden (1 bytes)\na/\na/x (0 bytes)");
+    assert_eq!(below, ".gitignore (6 bytes)\n.hidden (1 byte)\na/\na/x (0 bytes)");
     let error = seat.call("list_dir", json!({ "path": "b.txt" })).await.unwrap_err();
     assert_eq!(error, "`b.txt` is not a directory: use read_file");
     fs::create_dir(seat.workdir.join("empty")).unwrap();
@@ -288,10 +289,48 @@ async fn a_search_with_many_matches_stops_and_says_so() {
     let (_keep, seat) = project(&[("a", &format!("{}\n", "é".repeat(500)).repeat(199))]);
     let found = seat.call("search_files", json!({ "pattern": "é" })).await.unwrap();
     assert!(found.len() < 70_000, "{}", found.len());
-    assert!(
-        found.starts_with(&format!("a:1: {} [line cut: 500 bytes left out]\n", "é".repeat(250)))
+    let first = format!(
+        "a:1: {} [bytes 1 to 500 of 1000: read_file shows more with offset 1, limit 1, column 1]\n",
+        "é".repeat(250)
     );
+    assert!(found.starts_with(&first), "{found}");
     assert!(found.contains("[more matches left out after the first "));
+}
+
+#[tokio::test]
+async fn a_match_far_along_a_line_is_shown_and_so_is_the_way_to_the_rest() {
+    let line = format!("{}needle{}", "é".repeat(2000), "ü".repeat(2000));
+    let (_keep, seat) = project(&[("a", &format!("first\n{line}\nlast\n"))]);
+    let found = seat.call("search_files", json!({ "pattern": "needle" })).await.unwrap();
+    let shown = format!("a:2: {}needle{}", "é".repeat(50), "ü".repeat(197));
+    let note =
+        "[bytes 3901 to 4400 of 8006: read_file shows more with offset 2, limit 1, column 3901]";
+    assert_eq!(found, format!("{shown} {note}"));
+    let arguments = json!({ "path": "a", "offset": 2, "limit": 1, "column": 3901 });
+    let read = seat.call("read_file", arguments).await.unwrap();
+    let text = format!("{}needle{}", "é".repeat(50), "ü".repeat(1944));
+    let note = "[the rest of the line is left out: go on with offset 2, limit 1, column 7895]";
+    assert!(read.starts_with(&format!("     2\t{text} {note}\n")), "{read}");
+    let arguments = json!({ "path": "a", "offset": 2, "limit": 1, "column": 7895 });
+    let read = seat.call("read_file", arguments).await.unwrap();
+    assert!(read.starts_with(&format!("     2\t{}\n[more", "ü".repeat(56))), "{read}");
+    let arguments = json!({ "path": "a", "limit": 1, "column": 6 });
+    let error = seat.call("read_file", arguments).await.unwrap_err();
+    assert_eq!(error, "`a`: there is no column 6 in these lines: they are shorter");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_name_cannot_pass_for_something_else() {
+    let (_keep, seat) = project(&[("b\n[5 more left out]\u{1b}[2J", "word")]);
+    let name = r#""b\n[5 more left out]\u{1b}[2J""#;
+    std::os::unix::fs::symlink("c\rd", seat.workdir.join("link")).unwrap();
+    let listed = seat.call("list_dir", json!({})).await.unwrap();
+    assert_eq!(listed, format!("{name} (4 bytes)\nlink -> \"c\\rd\""));
+    let found = seat.call("find_files", json!({ "pattern": "b*" })).await.unwrap();
+    assert_eq!(found, name);
+    let found = seat.call("search_files", json!({ "pattern": "word" })).await.unwrap();
+    assert_eq!(found, format!("{name}:1: word"));
 }
 
 #[tokio::test]

@@ -27,6 +27,6 @@ mod serving;
 mod serving_http;
 mod specs;
 #[cfg(unix)]
-mod worktree_loses_something;
+mod worktree;
 #[cfg(unix)]
 mod write_tramples;

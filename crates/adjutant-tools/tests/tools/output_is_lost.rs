@@ -33,8 +33,14 @@ async fn a_result_has_what_was_written_and_how_it_ended() {
     assert_eq!(run("printf hello").await, ok("hello\n[exit code 0]"));
     assert_eq!(run("true").await, ok("[no output]\n[exit code 0]"));
     assert_eq!(run("echo no; exit 3").await, failed("no\n[exit code 3]"));
-    assert_eq!(run("kill -9 $$").await, failed("[no output]\n[exit code 137 (SIGKILL)]"));
-    assert_eq!(run("kill -SEGV $$").await, failed("[no output]\n[exit code 139 (SIGSEGV)]"));
+    assert_eq!(
+        run("kill -9 $$").await,
+        failed("[no output]\n[exit code 137 (128+9: likely SIGKILL)]")
+    );
+    assert_eq!(
+        run("kill -SEGV $$").await,
+        failed("[no output]\n[exit code 139 (128+11: likely SIGSEGV)]")
+    );
     let missing = run("no-such-program").await.unwrap_err();
     assert!(missing.contains("no-such-program: command not found"), "{missing}");
     assert!(missing.ends_with("[exit code 127]"), "{missing}");
@@ -238,6 +244,14 @@ fn a_command_is_judged_by_all_it_asks_for() {
     let elsewhere = touches(json!({ "command": "make", "directory": "/etc" }));
     let target = Target::Path("/etc".into());
     assert!(elsewhere.contains(&Touch { effect: Effect::Read, target }));
+}
+
+#[test]
+fn what_does_not_hold_a_command_is_told_unless_it_asks_for_nothing_to() {
+    let caution = |arguments: Value| tool("run_command").caution(&arguments);
+    let told = caution(json!({ "command": "make" })).unwrap();
+    assert!(told.starts_with("there is no sandbox, because"), "{told}");
+    assert_eq!(caution(json!({ "command": "make", "unconfined": true })), None);
 }
 
 #[tokio::test]

@@ -207,7 +207,7 @@ async fn writing_through_a_link_is_judged_by_where_it_leads_and_goes_there() {
     let arguments = json!({ "path": "dangling", "content": "made" });
     assert_eq!(
         ground.seat.call("write_file", arguments).await.unwrap(),
-        "created `dangling`: 1 lines, 4 bytes"
+        "created `dangling`: 1 line, 4 bytes"
     );
     assert_eq!(ground.read("dir/new"), "made");
     assert!(ground.at("dangling").is_symlink());

@@ -9,7 +9,7 @@ use std::{
 
 use adjutant_core::{
     Access, AgentPath, Answer, Ask, CallId, Change, Charter, Delegation, Fact, Grant, Held, Host,
-    Image, Mode, Rules, Tool, ToolError, Touch,
+    Image, Mode, Recorder, Rules, Tool, ToolError, Touch,
 };
 use adjutant_tools::Settings;
 use futures_util::future::BoxFuture;
@@ -25,7 +25,7 @@ pub(crate) struct Seat {
     pub(crate) asked: Mutex<Vec<Ask>>,
     pub(crate) facts: Mutex<Vec<Fact>>,
     pub(crate) images: Mutex<Vec<Image>>,
-    pub(crate) changes: Mutex<Vec<Change>>,
+    pub(crate) changes: Arc<Mutex<Vec<Change>>>,
     /// What calls told of how far they were.
     pub(crate) progress: Mutex<Vec<String>>,
     /// What calls gave into custody.
@@ -59,7 +59,7 @@ impl Seat {
             asked: Mutex::default(),
             facts: Mutex::default(),
             images: Mutex::default(),
-            changes: Mutex::default(),
+            changes: Arc::default(),
             progress: Mutex::default(),
             held: Mutex::default(),
             meanwhile: Mutex::default(),
@@ -165,6 +165,16 @@ pub(crate) fn tool(name: &str) -> Arc<dyn Tool> {
     tools.into_iter().find(|tool| tool.spec().name == name).unwrap()
 }
 
+/// What is recorded in an agent's name.
+struct Changes(Arc<Mutex<Vec<Change>>>);
+
+impl Recorder for Changes {
+    fn changing(&self, change: Change) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.0.lock().unwrap().push(change);
+        Box::pin(async { Ok(()) })
+    }
+}
+
 impl Host for Seat {
     fn agent(&self) -> &AgentPath {
         &self.agent
@@ -208,6 +218,10 @@ impl Host for Seat {
             meanwhile();
         }
         Box::pin(async { Ok(()) })
+    }
+
+    fn recorder(&self) -> Arc<dyn Recorder> {
+        Arc::new(Changes(Arc::clone(&self.changes)))
     }
 
     fn hold(&self, new: Box<dyn Held>) {

@@ -417,3 +417,24 @@ async fn an_address_is_shown_and_its_visit_confirmed() {
         assert_eq!(ask(&[answer], request.clone()).await.0, json!({ "action": action }));
     }
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_variables_hold_is_not_told_when_a_server_is_lost() {
+    let bad = Bad::new("");
+    let mark = bad.directory.path().display().to_string();
+    let bad = bad.with(|it| it.args.extend([mark.clone(), "${OPENAI_API_KEY}".to_owned()]));
+    let mcp = bad.start().await.unwrap();
+    let keeper = env!("CARGO_BIN_EXE_keeper");
+    let is_keeper = |name: &String| {
+        let command = fs::read_to_string(format!("/proc/{name}/cmdline")).unwrap_or_default();
+        command.starts_with(keeper) && command.contains(&mark)
+    };
+    let names = fs::read_dir("/proc").unwrap().map(|it| it.unwrap().file_name());
+    let keeper = names.filter_map(|name| name.into_string().ok()).find(is_keeper).unwrap();
+    let keeper = rustix::process::Pid::from_raw(keeper.parse().unwrap()).unwrap();
+    rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+    let told = mcp.end().await.join("\n");
+    assert!(told.contains("${OPENAI_API_KEY}` was killed"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+}

@@ -30,7 +30,7 @@ fn ask_user_has_the_schema_of_its_document() {
 fn each_tool_has_the_parameters_of_its_document() {
     let table: [(&str, &[&str], &[&str]); 19] = [
         ("list_dir", &[], &["path", "recursive"]),
-        ("read_file", &["path"], &["offset", "limit"]),
+        ("read_file", &["path"], &["offset", "limit", "column"]),
         ("find_files", &["pattern"], &["path"]),
         ("search_files", &["pattern"], &["path", "glob", "context", "case_insensitive"]),
         ("web_fetch", &["url"], &["offset"]),

@@ -38,6 +38,24 @@ async fn a_file_is_made_with_the_directories_above_it() {
     assert_eq!(after.mode, mode(&ground, "new/deep/a.txt"));
 }
 
+#[tokio::test]
+async fn a_binary_file_may_be_replaced_once_it_was_looked_at() {
+    let long = format!("a\0{}", "x".repeat(100_000));
+    let ground = Ground::with(&[("short", "a\0b"), ("long", &long)]);
+    for path in ["short", "long"] {
+        let refused = write(&ground.seat, path, "text").await.unwrap_err();
+        assert!(refused.contains("read"), "{refused}");
+        let unshown = ground.seat.call("read_file", json!({ "path": path })).await.unwrap_err();
+        assert!(unshown.ends_with("its bytes are not shown, but it counts as read"), "{unshown}");
+        fs::write(ground.at(path), "c\0d").unwrap();
+        let changed = write(&ground.seat, path, "text").await.unwrap_err();
+        assert!(changed.contains("changed"), "{changed}");
+        ground.seat.call("read_file", json!({ "path": path })).await.unwrap_err();
+        let said = write(&ground.seat, path, "text").await.unwrap();
+        assert_eq!(said, format!("replaced `{path}`: 1 line, 4 bytes"));
+    }
+}
+
 fn mode(ground: &Ground, path: &str) -> u32 {
     fs::metadata(ground.at(path)).unwrap().permissions().mode()
 }
@@ -50,7 +68,7 @@ async fn what_was_there_is_recorded_before_it_is_replaced() {
     let path = ground.at("a");
     *ground.seat.meanwhile.lock().unwrap() =
         Some(Box::new(move || assert_eq!(fs::read(path).unwrap(), b"former")));
-    assert_eq!(write(&ground.seat, "a", "x").await.unwrap(), "replaced `a`: 1 lines, 1 bytes");
+    assert_eq!(write(&ground.seat, "a", "x").await.unwrap(), "replaced `a`: 1 line, 1 byte");
     assert_eq!(mode(&ground, "a"), 0o100_640);
     let changes = ground.seat.changes.lock().unwrap();
     let (before, content) = changes[0].before.as_ref().unwrap();
@@ -139,7 +157,7 @@ async fn a_file_another_agent_deleted_is_not_made_again_unawares() {
     let expected = "`a` was deleted since you read it, by `root.fixer-2`: to make it anew, try \
                     again";
     assert_eq!(error, expected);
-    assert_eq!(write(seat, "a", "mine").await.unwrap(), "created `a`: 1 lines, 4 bytes");
+    assert_eq!(write(seat, "a", "mine").await.unwrap(), "created `a`: 1 line, 4 bytes");
 }
 
 #[tokio::test]

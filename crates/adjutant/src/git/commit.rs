@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::repository::Repository;
+use adjutant_tools::git::{Repository, entries};
+use tokio::task::spawn_blocking;
+
+use super::stage::{self, Stage};
 
 /// How long the first line of a message is at most.
 const LONGEST: usize = 72;
@@ -21,53 +24,79 @@ const UNDERWAY: [(&str, &str); 5] = [
 
 /// Commits files on the current branch as they are now. What else is staged or changed stays as
 /// it is. Returns what a person should know of it.
-pub(super) fn commit(
-    repository: &Repository,
+pub(super) async fn commit(
+    stage: &Stage,
     files: &BTreeSet<PathBuf>,
     task: &str,
     session: &str,
 ) -> Result<String, String> {
-    if let Some((_, what)) = UNDERWAY.iter().find(|(it, _)| repository.directory.join(it).exists())
-    {
-        return Err(format!("{what} is under way"));
-    }
-    let branch = repository
-        .git(["symbolic-ref", "--short", "HEAD"])
-        .map_err(|_| "there is no current branch".to_owned())?;
-    let below: Vec<_> =
-        files.iter().filter_map(|it| it.strip_prefix(&repository.top).ok()).collect();
-    let tracked = list(repository, &[], &below)?;
-    let new = list(repository, &["--others", "--exclude-standard"], &below)?;
-    let names: Vec<_> = tracked.iter().chain(&new).map(String::as_str).collect();
-    let is_same = repository.git([&["status", "--porcelain", "--"][..], &names].concat());
-    if names.is_empty() || is_same?.is_empty() {
+    let repository = &stage.repository;
+    check(repository.directory.clone()).await?;
+    let branch = repository.git().args(["symbolic-ref", "--short", "HEAD"]).name(b"").await;
+    let branch = branch.map_err(|_| "there is no current branch".to_owned())?;
+    let head = repository.head().await;
+    stage.begin(head.as_deref()).await?;
+    let names = wanted(stage, files).await?;
+    let before = stage.tree().await?;
+    stage.take_in(names.clone()).await?;
+    let after = stage.tree().await?;
+    let differing = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", &before, &after];
+    let differing = entries(&stage.git().args(differing).ask(b"").await?).count();
+    if differing == 0 {
         return Ok("nothing to commit: no file that git knows or would know was changed".to_owned());
     }
-    let new: Vec<_> = new.iter().map(String::as_str).collect();
-    if !new.is_empty() {
-        repository.git([&["add", "--intent-to-add", "--"][..], &new].concat())?;
-    }
-    let (subject, trailer) = (subject(task), format!("Adjutant-Session: {session}"));
-    let message = ["commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign", "-m", &subject];
-    let trailer = ["--trailer", &trailer, "--"];
-    let committed = repository.git([&message[..], &trailer, &names].concat());
-    if committed.is_err() && !new.is_empty() {
-        // What went wrong first is what matters.
-        let _ = repository.git([&["reset", "--quiet", "--"][..], &new].concat());
-    }
-    committed?;
-    let id = repository.git(["rev-parse", "--short", "HEAD"])?;
-    Ok(format!("committed {} files on {branch} as {id}", names.len()))
+    let subject = subject(task);
+    let message = format!("{subject}\n\nAdjutant-Session: {session}\n");
+    let parent = head.iter().flat_map(|head| ["-p", head]);
+    let commit = stage.git().args(["commit-tree", &after]).args(parent);
+    let id = commit.name(message.as_bytes()).await?;
+    let reason = format!("commit: {subject}");
+    // Only if nobody else has committed meanwhile.
+    let moved = ["update-ref", "-m", &reason, "HEAD", &id, head.as_deref().unwrap_or_default()];
+    stage.git().args(moved).ask(b"").await?;
+    let short = stage.git().args(["rev-parse", "--short", &id]).name(b"").await?;
+    let said = format!("committed {differing} files on {branch} as {short}");
+    Ok(match unstage(stage, &names, &id).await {
+        Ok(()) => said,
+        Err(why) => format!("warning: {said}, but `git status` is not up to date: {why}"),
+    })
 }
 
-/// Lists those of some files that git knows, or would.
-fn list(repository: &Repository, options: &[&str], files: &[&Path]) -> Result<Vec<String>, String> {
-    if files.is_empty() {
-        return Ok(Vec::new());
+/// Refuses while git is in the middle of something.
+async fn check(directory: PathBuf) -> Result<(), String> {
+    let look = move || UNDERWAY.iter().find(|(it, _)| directory.join(it).exists());
+    match spawn_blocking(look).await.map_err(|error| error.to_string())? {
+        None => Ok(()),
+        Some((_, what)) => Err(format!("{what} is under way")),
     }
-    let files: Vec<_> = files.iter().filter_map(|file| file.to_str()).collect();
-    let listed = repository.git([&["ls-files", "-z"], options, &["--"], &files].concat())?;
-    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+}
+
+/// Returns the names of those files that git knows, or would.
+async fn wanted(stage: &Stage, files: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, String> {
+    let Repository { top, .. } = &stage.repository;
+    let files: BTreeSet<&Path> = files.iter().filter_map(|it| it.strip_prefix(top).ok()).collect();
+    let theirs = stage::known(stage.repository.git()).await?;
+    let in_conflict = theirs.iter().find(|it| it.is_in_conflict && files.contains(&*it.name));
+    if let Some(entry) = in_conflict {
+        return Err(format!("`{}` is in conflict", entry.name.display()));
+    }
+    let known = stage::known(stage.git()).await?.into_iter().chain(theirs).map(|it| it.name);
+    let all = known.chain(stage::new(stage.repository.git()).await?);
+    Ok(all.filter(|name| files.contains(&**name)).collect())
+}
+
+/// Has the person's index agree with a commit about files.
+async fn unstage(stage: &Stage, names: &BTreeSet<PathBuf>, commit: &str) -> Result<(), String> {
+    let gone = names.iter().flat_map(|name| {
+        let name = name.as_os_str().as_encoded_bytes();
+        [format!("0 {}\t", "0".repeat(commit.len())).as_bytes(), name, b"\0"].concat()
+    });
+    let entries = stage::known(stage.git()).await?;
+    let entries = entries.iter().filter(|entry| names.contains(&entry.name));
+    // First none of them is there, and then those that are.
+    let lines: Vec<_> = gone.chain(entries.flat_map(|entry| entry.line.clone())).collect();
+    let update = stage.repository.git().args(["update-index", "-z", "--index-info"]);
+    update.ask(&lines).await.map(|_| ())
 }
 
 fn subject(task: &str) -> String {

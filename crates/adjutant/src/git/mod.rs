@@ -3,28 +3,34 @@
 
 mod checkpoint;
 mod commit;
-mod repository;
+mod stage;
 
 use std::{
     collections::BTreeSet,
     mem,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use adjutant_core::{
     AgentPath, Event, EventKind, Journal, JournalError, Seq, SessionEntry, SessionId,
 };
+use adjutant_tools::git::Repository;
 use futures_util::future::BoxFuture;
-use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::config::Config;
 use checkpoint::Checkpoints;
-use repository::Repository;
+use stage::Stage;
+
+/// How long the root waits for a checkpoint.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The work of a session, as far as git is to keep it.
 pub(crate) struct Work {
-    repository: Option<Repository>,
+    /// For a commit, if one is wanted.
+    stage: Option<Stage>,
     task: String,
     done: Arc<Done>,
 }
@@ -48,7 +54,7 @@ struct State {
 
 impl Work {
     /// Prepares to keep the work of a session, if that is wanted.
-    pub(crate) fn new(
+    pub(crate) async fn new(
         config: &Config,
         directory: &Path,
         task: &str,
@@ -56,17 +62,16 @@ impl Work {
         if !config.auto_commit && !config.checkpoints {
             return Ok(None);
         }
-        let repository = Repository::find(directory)?;
-        let checkpoints = config
-            .checkpoints
-            .then(|| Checkpoints::new(repository.clone(), &config.data, task.to_owned()));
+        let repository = Repository::find(directory).await?;
+        let stage = || Stage::new(repository.clone(), &config.data);
+        let checkpoints = config.checkpoints.then(|| Checkpoints::new(stage(), task.to_owned()));
         let done = Arc::new(Done {
             own_places: config.own_places.clone(),
             state: Mutex::default(),
             checkpoints: tokio::sync::Mutex::new(checkpoints),
         });
-        let repository = config.auto_commit.then_some(repository);
-        Ok(Some(Self { repository, task: task.to_owned(), done }))
+        let stage = config.auto_commit.then(stage);
+        Ok(Some(Self { stage, task: task.to_owned(), done }))
     }
 
     /// Returns the journal, followed.
@@ -77,15 +82,12 @@ impl Work {
     /// Commits, if that is wanted and the task was completed, and returns what a person should
     /// know.
     pub(crate) async fn end(self, session: SessionId, is_completed: bool) -> Vec<String> {
-        let Self { repository, task, done } = self;
+        let Self { stage, task, done } = self;
         let State { files, mut warnings, .. } = mem::take(&mut *done.state());
-        if let Some(repository) = repository.filter(|_| is_completed) {
-            let commit = move || commit::commit(&repository, &files, &task, &session.to_string());
-            warnings.push(match spawn_blocking(commit).await {
-                Ok(Ok(said)) => said,
-                Ok(Err(why)) => format!("warning: nothing was committed: {why}"),
-                Err(error) => format!("warning: nothing was committed: {error}"),
-            });
+        if let Some(stage) = stage.filter(|_| is_completed) {
+            let said = commit::commit(&stage, &files, &task, &session.to_string()).await;
+            let failed = |why| format!("warning: nothing was committed: {why}");
+            warnings.push(said.unwrap_or_else(failed));
         }
         warnings
     }
@@ -123,14 +125,13 @@ impl Done {
     async fn checkpoint(&self, session: SessionId) {
         let mut place = self.checkpoints.lock().await;
         let Some(mut checkpoints) = place.take() else { return };
-        let taken = spawn_blocking(move || checkpoints.take(session).map(|()| checkpoints)).await;
-        let why = match taken {
-            Ok(Ok(checkpoints)) => {
+        let why = match timeout(PATIENCE, checkpoints.take(session)).await {
+            Ok(Ok(())) => {
                 *place = Some(checkpoints);
                 return;
             }
             Ok(Err(why)) => why,
-            Err(error) => error.to_string(),
+            Err(_) => format!("one took longer than {} seconds", PATIENCE.as_secs()),
         };
         self.state().warnings.push(format!("warning: there are no more checkpoints: {why}"));
     }

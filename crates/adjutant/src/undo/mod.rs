@@ -8,6 +8,7 @@
 //! call of its own. So it can be undone like any other.
 
 mod plan;
+mod planning;
 mod record;
 mod report;
 mod search;
@@ -69,23 +70,26 @@ async fn act(
     arguments: &UndoArguments,
     file: &Path,
 ) -> Result<Report, CliError> {
-    let (record, wanted, plans) = match Search::run(journal, target).await? {
-        Search::Nothing(why) => return Ok(Report::nothing(why)),
-        Search::Found(record, wanted, plans) => (record, wanted, plans),
+    let (found, unfinished) = Search::run(journal, target).await?;
+    let report = match found {
+        Search::Nothing(why) => Report::nothing(why),
+        Search::Found(record, _, plans) if arguments.dry_run => {
+            Report::planned(record.session, plans)
+        }
+        Search::Found(record, wanted, plans) => {
+            let Some(_running) = Running::take(file, record.session)? else {
+                let message = format!("session {} is still at work", record.session);
+                return Err(CliError::new(Kind::Usage, message).hint("undo when it has ended"));
+            };
+            if !arguments.keep_going && plans.iter().any(|(_, plan)| plan.is_conflict()) {
+                Report::refused(record.session, plans)
+            } else {
+                let (call, done) = Work::new(journal, &record, &wanted).run(plans).await?;
+                Report::done(record.session, call, done)
+            }
+        }
     };
-    if arguments.dry_run {
-        return Ok(Report::planned(record.session, plans));
-    }
-    let Some(_running) = Running::take(file, record.session)? else {
-        let message = format!("session {} is still at work", record.session);
-        return Err(CliError::new(Kind::Usage, message).hint("undo when it has ended"));
-    };
-    if !arguments.keep_going && plans.iter().any(|(_, plan)| plan.is_conflict()) {
-        return Ok(Report::refused(record.session, plans));
-    }
-    let work = Work::new(journal, &record, &wanted);
-    let (call, done) = work.run(plans).await?;
-    Ok(Report::done(record.session, call, done))
+    Ok(report.with(unfinished))
 }
 
 impl From<JournalError> for CliError {

@@ -4,9 +4,6 @@ use adjutant_core::{AgentPath, CallId, FileState};
 
 use super::trail::{State, Step, Trail, same};
 
-/// The kind of a file, in its mode.
-const KIND: u32 = 0o170_000;
-
 /// Whose changes are undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
@@ -48,13 +45,17 @@ pub(super) struct Plan {
 impl Wanted {
     /// Reports whether a change is wanted, or was brought back by what is.
     pub(super) fn covers(&self, step: &Step) -> bool {
+        let is_again = matches!(self, Self::Call(agent, call)
+            if *agent == AgentPath::root() && step.again.contains(call));
+        is_again || self.is_of(&step.agent, &step.call)
+    }
+
+    /// Reports whether a call is meant.
+    pub(super) fn is_of(&self, by: &AgentPath, by_call: &CallId) -> bool {
         match self {
             Self::All => true,
-            Self::Agent(top) => step.agent.is_within(top),
-            Self::Call(agent, call) => {
-                let is_again = *agent == AgentPath::root() && step.again.contains(call);
-                is_again || (step.agent == *agent && step.call == *call)
-            }
+            Self::Agent(top) => by.is_within(top),
+            Self::Call(agent, call) => by == agent && by_call == call,
         }
     }
 
@@ -93,6 +94,12 @@ impl Plan {
         if same(present, to) {
             return Self::unchanged(present, steps);
         }
+        if !is_known(from) {
+            return Self::conflict("what it became is not known, so it may be another now", steps);
+        }
+        if !is_known(to) {
+            return Self::conflict("what it held was not kept", steps);
+        }
         if !same(present, from) {
             return Self::conflict(difference(present, from), steps);
         }
@@ -130,10 +137,9 @@ fn with_permissions(present: &FileState, from: &FileState, to: &FileState) -> Fi
 }
 
 fn difference(present: &State, expected: &State) -> String {
-    let kind = |state: &FileState| state.mode & KIND;
     match (present, expected) {
         (None, _) => "is gone, by nobody of this session".to_owned(),
-        (Some(now), Some(then)) if kind(now) != kind(then) => {
+        (Some(now), Some(then)) if name(now) != name(then) => {
             format!("is {} now, by nobody of this session", name(now))
         }
         (Some(_), None) => "is there again, by nobody of this session".to_owned(),
@@ -142,27 +148,28 @@ fn difference(present: &State, expected: &State) -> String {
 }
 
 fn name(state: &FileState) -> &'static str {
-    match state.mode & KIND {
-        0o040_000 => "a directory",
-        0o120_000 => "a link",
+    match (state.is_directory(), state.is_link()) {
+        (true, _) => "a directory",
+        (_, true) => "a link",
         _ => "a file",
     }
 }
 
+fn is_known(state: &State) -> bool {
+    state.as_ref().is_none_or(FileState::is_known)
+}
+
 /// Reports whether a state is that of a directory.
 pub(super) fn is_directory(state: &State) -> bool {
-    state.as_ref().is_some_and(|state| state.mode & KIND == 0o040_000)
+    state.as_ref().is_some_and(FileState::is_directory)
 }
 
 #[cfg(test)]
 mod tests {
-    use adjutant_core::Digest;
-
     use super::*;
 
     fn state(content: &str, mode: u32) -> State {
-        let digest = Digest::of(content.as_bytes());
-        Some(FileState { digest, bytes: content.len() as u64, mode })
+        Some(FileState::of(content.as_bytes(), mode))
     }
 
     fn file(content: &str) -> State {
@@ -217,6 +224,16 @@ mod tests {
         let steps = [step("root", file("0"), file("1")), step("root", file("by hand"), file("2"))];
         assert!(is_conflict(plan(&steps, "root", &file("2")), "in between"));
         assert_eq!(plan(&steps, "root", &file("0")), Some((Verdict::Unchanged, file("0"))));
+    }
+
+    #[test]
+    fn what_nobody_could_read_is_left_alone() {
+        let unknown = Some(FileState::unknown(0o100_000));
+        let steps = [step("root", file("0"), unknown.clone()), step("root", unknown, file("2"))];
+        assert!(is_conflict(plan(&steps[..1], "root", &file("x")), "what it became is not known"));
+        assert_eq!(plan(&steps[..1], "root", &file("0")), Some((Verdict::Unchanged, file("0"))));
+        assert!(is_conflict(plan(&steps[1..], "root", &file("2")), "was not kept"));
+        assert_eq!(plan(&steps, "root", &file("2")), Some((Verdict::Restored, file("0"))));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, CallId, Event, EventKind, Journal, JournalError, Seq, SessionId,
+    AgentId, AgentPath, CallId, Event, EventKind, Fact, Journal, JournalError, Message, Seq,
+    SessionId, ToolResult,
 };
 
 use super::{plan::Wanted, trail::Step};
@@ -22,6 +23,18 @@ pub(super) struct Record {
     pub(super) root: Option<AgentId>,
     /// The changes to each file, the oldest first.
     pub(super) files: BTreeMap<String, Vec<Step>>,
+    /// Commands that have not ended, as far as it is known.
+    running: BTreeMap<(AgentPath, CallId), String>,
+}
+
+/// A command of which nobody knows what it changed last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unfinished {
+    pub(super) session: SessionId,
+    pub(super) agent: AgentPath,
+    pub(super) call: CallId,
+    /// What it was, in a line.
+    pub(super) command: String,
 }
 
 /// What a name on the command line comes to in a session.
@@ -41,7 +54,7 @@ impl Record {
         journal: &dyn Journal,
         session: SessionId,
     ) -> Result<Self, JournalError> {
-        let mut record = Self { session, root: None, files: BTreeMap::new() };
+        let mut record = Self::of(session);
         let mut after: Seq = 0;
         loop {
             let page = journal.read(session, after, PAGE).await?;
@@ -53,25 +66,61 @@ impl Record {
         }
     }
 
+    fn of(session: SessionId) -> Self {
+        Self { session, root: None, files: BTreeMap::new(), running: BTreeMap::new() }
+    }
+
     fn add(&mut self, event: &Event) {
         if self.root.is_none() && event.path == AgentPath::root() {
             self.root = Some(event.id);
         }
-        if let EventKind::Changed { call_id, file, before, after } = &event.kind {
-            let step = Step {
-                agent: event.path.clone(),
-                call: CallId::clone(call_id),
-                before: before.clone(),
-                after: after.clone(),
-                again: Vec::new(),
-            };
-            self.files.entry(file.clone()).or_default().push(step);
+        let agent = event.path.clone();
+        match &event.kind {
+            EventKind::Changed { call_id, file, before, after } => {
+                let (call, again) = (CallId::clone(call_id), Vec::new());
+                let (before, after) = (before.clone(), after.clone());
+                let step = Step { agent, call, before, after, again };
+                self.files.entry(file.clone()).or_default().push(step);
+            }
+            EventKind::Called { call_id, tool, summary } if tool == "run_command" => {
+                self.running.insert((agent, CallId::clone(call_id)), summary.clone());
+            }
+            EventKind::Said { message } => self.hear(&agent, message),
+            // What was at work was ended before, and looked at.
+            EventKind::Finished { receipt, .. } if receipt.uncontained.is_empty() => {
+                self.running.retain(|(owner, _), _| *owner != agent);
+            }
+            _ => {}
         }
     }
 
-    /// Reports whether a file below a directory was changed.
-    pub(super) fn is_below(&self, directory: &Path) -> bool {
-        self.files.keys().any(|file| Path::new(file).starts_with(directory))
+    /// Forgets the commands that have ended, and none that goes on in the background.
+    fn hear(&mut self, agent: &AgentPath, message: &Message) {
+        let Message::Tools { results } = message else { return };
+        for ToolResult { call, facts, failed, .. } in results {
+            let goes_on = |fact: &Fact| matches!(fact, Fact::Ran { code: None, .. });
+            if *failed || !facts.iter().any(goes_on) {
+                self.running.remove(&(agent.clone(), CallId::clone(call)));
+            }
+        }
+    }
+
+    /// Reports whether a file below a directory was changed, as far as it is known.
+    pub(super) fn may_be_below(&self, directory: &Path) -> bool {
+        !self.running.is_empty()
+            || self.files.keys().any(|file| Path::new(file).starts_with(directory))
+    }
+
+    /// Returns the wanted commands that did not end before the process did.
+    pub(super) fn unfinished(&self, wanted: &Wanted) -> impl Iterator<Item = Unfinished> {
+        let session = self.session;
+        let ours = self.running.iter().filter(|((agent, call), _)| wanted.is_of(agent, call));
+        ours.map(move |((agent, call), command)| Unfinished {
+            session,
+            agent: agent.clone(),
+            call: CallId::clone(call),
+            command: command.clone(),
+        })
     }
 
     /// Finds what is named: an agent's path, a call or the beginning of one, or both as
@@ -97,10 +146,11 @@ impl Record {
         }
     }
 
-    /// Returns who changed files, and by which calls.
+    /// Returns who changed files or may have, and by which calls.
     pub(super) fn calls(&self) -> BTreeSet<(AgentPath, CallId)> {
         let steps = self.files.values().flatten();
-        steps.map(|step| (step.agent.clone(), CallId::clone(&step.call))).collect()
+        let changed = steps.map(|step| (step.agent.clone(), CallId::clone(&step.call)));
+        changed.chain(self.running.keys().cloned()).collect()
     }
 }
 
@@ -119,7 +169,7 @@ mod tests {
             again: Vec::new(),
         };
         let files = [("/a/b".to_owned(), calls.iter().map(step).collect())].into();
-        Record { session: Uuid::from_u128(1).into(), root: None, files }
+        Record { files, ..Record::of(Uuid::from_u128(1).into()) }
     }
 
     #[test]
@@ -158,7 +208,7 @@ mod tests {
     #[test]
     fn a_directory_is_not_its_namesake() {
         let record = record(&[("root", "c1")]);
-        assert!(record.is_below(Path::new("/a")) && record.is_below(Path::new("/")));
-        assert!(!record.is_below(Path::new("/a/bc")) && !record.is_below(Path::new("/b")));
+        assert!(record.may_be_below(Path::new("/a")) && record.may_be_below(Path::new("/")));
+        assert!(!record.may_be_below(Path::new("/a/bc")) && !record.may_be_below(Path::new("/b")));
     }
 }

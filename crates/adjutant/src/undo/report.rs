@@ -10,7 +10,9 @@ use adjutant_surfaces::sanitize::visible;
 use serde_json::{Value, json};
 
 use super::{
-    plan::{Plan, Verdict, is_directory},
+    plan::{Plan, Verdict},
+    planning::Plans,
+    record::Unfinished,
     trail::{REDO, Step},
 };
 use crate::ExitCode;
@@ -19,7 +21,9 @@ use crate::ExitCode;
 pub(super) struct Report {
     session: Option<SessionId>,
     state: Progress,
-    files: Vec<(String, Plan)>,
+    files: Plans,
+    /// Commands of which nobody knows what they changed last.
+    unfinished: Vec<Unfinished>,
 }
 
 /// How far it went.
@@ -36,26 +40,35 @@ enum Progress {
 
 impl Report {
     pub(super) fn nothing(why: &'static str) -> Self {
-        Self { session: None, state: Progress::Nothing(why), files: Vec::new() }
+        Self {
+            session: None,
+            state: Progress::Nothing(why),
+            files: Vec::new(),
+            unfinished: Vec::new(),
+        }
     }
 
-    /// Directories are left out: whether they go is seen when it is done.
-    pub(super) fn planned(session: SessionId, mut files: Vec<(String, Plan)>) -> Self {
-        files.retain(|(_, plan)| !is_directory(&plan.present));
-        Self { session: Some(session), state: Progress::Planned, files }
+    pub(super) fn planned(session: SessionId, files: Plans) -> Self {
+        Self { session: Some(session), state: Progress::Planned, files, unfinished: Vec::new() }
     }
 
-    pub(super) fn refused(session: SessionId, mut files: Vec<(String, Plan)>) -> Self {
+    pub(super) fn refused(session: SessionId, mut files: Plans) -> Self {
         files.retain(|(_, plan)| plan.is_conflict());
-        Self { session: Some(session), state: Progress::Refused, files }
+        Self { state: Progress::Refused, ..Self::planned(session, files) }
     }
 
-    pub(super) fn done(session: SessionId, call: CallId, files: Vec<(String, Plan)>) -> Self {
-        Self { session: Some(session), state: Progress::Done(call), files }
+    pub(super) fn done(session: SessionId, call: CallId, files: Plans) -> Self {
+        Self { state: Progress::Done(call), ..Self::planned(session, files) }
+    }
+
+    /// Tells of commands as well.
+    pub(super) fn with(self, unfinished: Vec<Unfinished>) -> Self {
+        Self { unfinished, ..self }
     }
 
     pub(super) fn code(&self) -> ExitCode {
-        let is_short = self.files.iter().any(|(_, plan)| plan.is_conflict());
+        let is_short =
+            self.files.iter().any(|(_, plan)| plan.is_conflict()) || !self.unfinished.is_empty();
         if is_short { ExitCode::Failed } else { ExitCode::Completed }
     }
 
@@ -70,6 +83,15 @@ impl Report {
                 Verdict::Restored | Verdict::Removed | Verdict::Recreated => String::new(),
             };
             writeln!(to, "{:<10} {shown}{why}", self.word(&plan.verdict))?;
+        }
+        for Unfinished { session, agent, call, command } in &self.unfinished {
+            let command = visible(command).replace('\n', "\\n");
+            writeln!(
+                to,
+                "unknown    run_command call {call} of {agent} was not seen to end; what it \
+                 changed since it was last looked at was not recorded (session {session}): \
+                 {command}"
+            )?;
         }
         writeln!(to, "{}", self.sum())
     }
@@ -93,8 +115,14 @@ impl Report {
             Progress::Done(call) => ("done", Some(call)),
         };
         let files: Vec<_> = self.files.iter().map(file).collect();
+        let command = |it: &Unfinished| {
+            let Unfinished { session, agent, call, command } = it;
+            json!({ "session": session, "agent": agent, "call": call, "command": command })
+        };
+        let unfinished: Vec<_> = self.unfinished.iter().map(command).collect();
         let report = json!({
             "state": state, "session": self.session, "call": call, "files": files,
+            "unfinished": unfinished,
         });
         writeln!(to, "{report}")
     }

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use adjutant_core::{Journal, SessionId, Vault};
-use adjutant_tools::restore::Spot;
 
 use super::{
-    plan::{Plan, Verdict, Wanted, is_directory},
-    record::{Named, Record},
-    trail::Trail,
+    plan::Wanted,
+    planning::{self, Plans},
+    record::{Named, Record, Unfinished},
 };
 use crate::{CliError, error::Kind};
 
@@ -29,23 +28,29 @@ pub(super) enum Search {
     /// There is nothing to be done, and why.
     Nothing(&'static str),
     /// Changes, and what undoing them would do to each file.
-    Found(Record, Wanted, Vec<(String, Plan)>),
+    Found(Record, Wanted, Plans),
 }
 
 impl Search {
     /// Looks for the latest session that is meant and has something to be undone. What is named
     /// is looked for no further than where it is found, undone or not.
-    pub(super) async fn run<S>(store: &S, target: &Target<'_>) -> Result<Self, CliError>
+    ///
+    /// Also returns the commands that are meant and of which nobody knows what they changed,
+    /// those of the latest session before all.
+    pub(super) async fn run<S>(
+        store: &S,
+        target: &Target<'_>,
+    ) -> Result<(Self, Vec<Unfinished>), CliError>
     where
         S: Journal + Vault,
     {
-        let mut passed: Option<Record> = None;
-        for session in sessions(store, target).await? {
+        let (mut passed, mut unfinished) = (None, Vec::new());
+        for (age, session) in sessions(store, target).await?.into_iter().enumerate() {
             let mut record = Record::read(store, session).await?;
             let is_own =
                 |file: &str| target.own_places.iter().any(|it| Path::new(file).starts_with(it));
             record.files.retain(|file, _| !is_own(file));
-            if target.session.is_none() && !record.is_below(target.directory) {
+            if target.session.is_none() && !record.may_be_below(target.directory) {
                 continue;
             }
             let wanted = match target.name.map(|name| record.find(name)) {
@@ -57,23 +62,26 @@ impl Search {
                     continue;
                 }
             };
-            let plans = plans(store, &record, &wanted).await?;
-            if plans.iter().any(|(_, plan)| plan.is_worth_it()) {
-                return Ok(Self::Found(record, wanted, plans));
+            let plans = planning::plans(store, &record, &wanted).await?;
+            let is_found = plans.iter().any(|(_, plan)| plan.is_worth_it());
+            if is_found || target.name.is_some() || age == 0 {
+                unfinished.extend(record.unfinished(&wanted));
+            }
+            if is_found {
+                return Ok((Self::Found(record, wanted, plans), unfinished));
             }
             if target.name.is_some() {
-                return Ok(Self::Nothing("what it changed is undone already"));
+                return Ok((Self::Nothing("what it changed is undone already"), unfinished));
             }
         }
-        match (target, passed) {
-            (Target { name: Some(name), .. }, passed) => Err(unknown(name, passed.as_ref())),
-            (Target { session: Some(_), .. }, _) => {
-                Ok(Self::Nothing("it changed no file, or all is undone already"))
+        let why = match (target, passed) {
+            (Target { name: Some(name), .. }, passed) => {
+                return Err(unknown(name, passed.as_ref()));
             }
-            _ => Ok(Self::Nothing(
-                "no session has changed a file below this directory, or all is undone already",
-            )),
-        }
+            (Target { session: Some(_), .. }, _) => "it changed no file, or all is undone already",
+            _ => "no session has changed a file below this directory, or all is undone already",
+        };
+        Ok((Self::Nothing(why), unfinished))
     }
 }
 
@@ -84,48 +92,6 @@ async fn sessions(journal: &dyn Journal, target: &Target<'_>) -> Result<Vec<Sess
         Some(session) if known.contains(&session) => Ok(vec![session]),
         Some(session) => {
             Err(CliError::new(Kind::Usage, format!("there is no session {session} in the journal")))
-        }
-    }
-}
-
-/// Makes the plan for each file that is concerned.
-async fn plans(
-    vault: &dyn Vault,
-    record: &Record,
-    wanted: &Wanted,
-) -> Result<Vec<(String, Plan)>, CliError> {
-    let mut plans = Vec::new();
-    for (file, steps) in &record.files {
-        if !steps.iter().any(|step| wanted.covers(step)) {
-            continue;
-        }
-        let plan = match Spot::find(Path::new(file)).map(|spot| spot.state()) {
-            Ok(present) => Plan::make(&Trail::follow(steps, &present), wanted, &present),
-            Err(error) => Some(Plan::conflict(error.to_string(), steps)),
-        };
-        let Some(mut plan) = plan else { continue };
-        if !plan.is_kept(vault).await? {
-            plan = Plan::conflict("what it held was not kept", &plan.steps);
-        }
-        plans.push((file.clone(), plan));
-    }
-    Ok(plans)
-}
-
-impl Plan {
-    /// Reports whether something is left to be done or told. A directory only goes along with
-    /// the files that were in it.
-    fn is_worth_it(&self) -> bool {
-        !self.steps.iter().all(|step| is_directory(&step.before) || is_directory(&step.after))
-    }
-
-    /// Reports whether there is something to put back, if something is to be.
-    async fn is_kept(&self, vault: &dyn Vault) -> Result<bool, CliError> {
-        match (&self.verdict, &self.to) {
-            (Verdict::Restored | Verdict::Recreated, Some(to)) if !is_directory(&self.to) => {
-                Ok(vault.fetch(&to.digest).await?.is_some())
-            }
-            _ => Ok(true),
         }
     }
 }

@@ -114,15 +114,11 @@ pub(super) fn same(one: &State, other: &State) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use adjutant_core::Digest;
-
     use super::*;
 
     /// A file with that content; nothing is no file.
     pub(in super::super) fn state(content: &str) -> State {
-        let digest = Digest::of(content.as_bytes());
-        let bytes = content.len() as u64;
-        (!content.is_empty()).then_some(FileState { digest, bytes, mode: 0o100_644 })
+        (!content.is_empty()).then(|| FileState::of(content.as_bytes(), 0o100_644))
     }
 
     fn step(call: &str, before: &str, after: &str) -> Step {

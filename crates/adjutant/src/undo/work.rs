@@ -8,7 +8,7 @@ use std::{
 };
 
 use adjutant_core::{AgentPath, CallId, Event, EventKind, FileState, Journal, Vault};
-use adjutant_tools::restore::Spot;
+use adjutant_tools::restore::{Obstacle, Spot};
 use uuid::Uuid;
 
 use super::{
@@ -50,12 +50,12 @@ impl<'a, S: Journal + Vault> Work<'a, S> {
         mut plans: Vec<(String, Plan)>,
     ) -> Result<(CallId, Vec<(String, Plan)>), CliError> {
         plans.sort_by(|one, other| one.0.cmp(&other.0));
-        // A directory is made before what goes into it, and empty when that has gone.
-        let (files, mut emptied): (Vec<_>, Vec<_>) =
-            plans.into_iter().partition(|(_, plan)| !plan.empties_directory());
-        emptied.reverse();
+        // What goes makes room for what comes, and goes after what is in it.
+        let (mut gone, others): (Vec<_>, Vec<_>) =
+            plans.into_iter().partition(|(_, plan)| plan.verdict == Verdict::Removed);
+        gone.reverse();
         let mut done = Vec::new();
-        for (file, mut plan) in files.into_iter().chain(emptied) {
+        for (file, mut plan) in gone.into_iter().chain(others) {
             if !plan.is_conflict() {
                 match self.change(&file, &plan).await? {
                     Became::Planned => {}
@@ -72,7 +72,7 @@ impl<'a, S: Journal + Vault> Work<'a, S> {
     async fn change(&self, file: &str, plan: &Plan) -> Result<Became, CliError> {
         let spot = match Spot::find(Path::new(file)) {
             Ok(spot) => spot,
-            Err(error) => return Ok(Became::Otherwise(error.to_string())),
+            Err(error) => return Ok(Became::Otherwise(reason(Path::new(file), &error))),
         };
         let present = spot.state();
         if present != plan.present {
@@ -92,7 +92,8 @@ impl<'a, S: Journal + Vault> Work<'a, S> {
             }
             _ => Ok(()),
         };
-        Ok(changed.map_or_else(|error| Became::Otherwise(error.to_string()), |()| Became::Planned))
+        let otherwise = |error| Became::Otherwise(reason(Path::new(file), &error));
+        Ok(changed.map_or_else(otherwise, |()| Became::Planned))
     }
 
     /// Removes a directory if it is empty. Nothing is lost with it, so it is recorded afterwards.
@@ -104,12 +105,12 @@ impl<'a, S: Journal + Vault> Work<'a, S> {
                 Ok(Became::Planned)
             }
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(Became::Nothing),
-            Err(error) => Ok(Became::Otherwise(error.to_string())),
+            Err(error) => Ok(Became::Otherwise(reason(Path::new(file), &error))),
         }
     }
 
     async fn content(&self, state: &FileState) -> Result<Arc<[u8]>, CliError> {
-        if is_directory(&Some(state.clone())) {
+        if state.is_directory() {
             return Ok(Arc::default());
         }
         let lost =
@@ -127,6 +128,15 @@ impl<'a, S: Journal + Vault> Work<'a, S> {
         let event = Event { seq: 0, at, path: AgentPath::root(), id, call: None, kind };
         self.store.append(*session, vec![event]).await?;
         Ok(())
+    }
+}
+
+/// Says why nothing can be done at a path.
+pub(super) fn reason(path: &Path, error: &io::Error) -> String {
+    match (Obstacle::find(path), error.kind()) {
+        (Some(obstacle), _) => obstacle.to_string(),
+        (None, io::ErrorKind::DirectoryNotEmpty) => "is a directory with files in it".to_owned(),
+        (None, _) => error.to_string(),
     }
 }
 

@@ -114,7 +114,7 @@ fn what_a_command_does_wrong_is_told_to_the_model() {
     let calls = lines.map(command);
     let told = told(&world(&calls.each_ref().map(String::as_str)));
     assert_eq!(told[0], "[no output]\n[exit code 3]");
-    assert_eq!(told[1], "[no output]\n[exit code 137 (SIGKILL)]");
+    assert_eq!(told[1], "[no output]\n[exit code 137 (128+9: likely SIGKILL)]");
     assert_eq!(told[2], "\u{fffd}x\n[exit code 0]");
     assert!(told[3].contains(" bytes, ") && told[3].len() < 66_000, "{}", told[3].len());
 }

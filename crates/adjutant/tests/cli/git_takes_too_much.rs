@@ -1,6 +1,6 @@
 //! What git keeps of the work: what the agents changed, and nothing else.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use crate::support::{Done, World};
 
@@ -60,6 +60,33 @@ fn repository() -> World {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     world
 }
+
+/// Puts a repository into the work tree that has git run a program when it looks into it, and
+/// that the repository around it knows. Returns what is there if it did.
+fn trap(world: &World) -> PathBuf {
+    let inner = world.working_directory().join("inner");
+    let trace = world.working_directory().parent().unwrap().join("sprung");
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("file"), "0").unwrap();
+    let inside = |arguments: &[&str]| git(world, &[&["-C", "inner"], arguments].concat());
+    inside(&["init", "--quiet"]);
+    inside(&["add", "file"]);
+    inside(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "inner"]);
+    git(world, &["add", "inner"]);
+    git(world, &["commit", "--quiet", "--no-verify", "-m", "inner", "inner"]);
+    let run = format!("sh -c 'echo >> {}; cat'", trace.display());
+    inside(&["config", "core.fsmonitor", &run]);
+    inside(&["config", "filter.trap.clean", &run]);
+    fs::write(inner.join(".gitattributes"), "* filter=trap\n").unwrap();
+    fs::write(world.working_directory().join(".gitmodules"), MODULES).unwrap();
+    fs::write(inner.join("file"), "1").unwrap();
+    // It is one indeed.
+    git(world, &["status"]);
+    fs::remove_file(&trace).unwrap();
+    trace
+}
+
+const MODULES: &str = "[submodule \"inner\"]\npath = inner\nurl = ./inner\nignore = none\n";
 
 fn run(world: &World, setting: &str) -> Done {
     let done = world.run(&["run", "--mode", "auto", "-c", setting, "Fix it\nand more"]);
@@ -136,4 +163,80 @@ fn a_checkpoint_has_everything_and_moves_nothing() {
     let left =
         left.filter(|it| it.as_ref().unwrap().file_name().to_string_lossy().contains("check"));
     assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_repository_inside_has_git_run_nothing() {
+    for setting in ["git.auto_commit=true", "git.checkpoints=true"] {
+        let world = repository();
+        let trace = trap(&world);
+        let done = run(&world, setting);
+        assert!(!done.stderr.contains("warning"), "{done:?}");
+        assert!(!trace.exists(), "{setting}");
+    }
+}
+
+#[test]
+fn a_repository_inside_is_not_taken_in() {
+    let world = repository().script(
+        r#"
+        [[reply]]
+        calls = [{ tool = "run_command", args = { command = "git init -q made && echo 2 > known.txt && printf 2 > known.txt" } }]
+        [[reply]]
+        text = "done"
+        "#,
+    );
+    run(&world, "git.auto_commit=true");
+    assert_eq!(git(&world, &["show", "--name-only", "--format="]), "known.txt");
+    let world = repository();
+    trap(&world);
+    run(&world, "git.checkpoints=true");
+    let last = git(&world, &["for-each-ref", "--format=%(refname)", "refs/adjutant"]);
+    let last = last.lines().last().unwrap();
+    let entry = |name: &str| git(&world, &["ls-tree", name, "inner"]);
+    assert_eq!(entry(last), entry("HEAD"));
+}
+
+#[test]
+fn there_need_not_be_a_commit_yet() {
+    let world = World::new().file("known.txt", "0").file("gone.txt", "bye").script(SCRIPT);
+    let world = world.file("other.txt", "0").variable("PATH", env!("PATH"));
+    git(&world, &["init", "--quiet", "--initial-branch=main"]);
+    git(&world, &["config", "user.name", "Ada"]);
+    git(&world, &["config", "user.email", "ada@example.org"]);
+    let done = run(&world, "git.auto_commit=true");
+    assert!(done.stderr.contains("committed 4 files on main as "), "{done:?}");
+    let names = git(&world, &["-c", "core.quotePath=false", "show", "--name-only", "--format="]);
+    assert_eq!(names, "[a]*.txt\nignored.txt\nknown.txt\nnew.txt");
+    assert_eq!(git(&world, &["diff", "--name-only", "HEAD"]), "");
+}
+
+#[test]
+fn there_may_be_more_names_than_a_command_line_holds() {
+    let world = repository().script(
+        r#"
+        [[reply]]
+        calls = [{ tool = "run_command", args = { command = "d=$(printf %0240d 0); mkdir -p $d/$d/$d/$d; for n in $(seq 2500); do echo $n > $d/$d/$d/$d/$n; done; printf 2 > known.txt" } }]
+        [[reply]]
+        text = "done"
+        "#,
+    );
+    let done = run(&world, "git.auto_commit=true");
+    assert!(done.stderr.contains("committed 2501 files on main as "), "{done:?}");
+}
+
+#[test]
+fn what_is_in_conflict_is_not_committed() {
+    let world = repository();
+    let head = git(&world, &["rev-parse", "HEAD"]);
+    let blob = git(&world, &["rev-parse", "HEAD:known.txt"]);
+    let info = world.working_directory().join("info");
+    fs::write(&info, format!("100644 {blob} 1\tknown.txt\n100644 {blob} 2\tknown.txt\n")).unwrap();
+    git(&world, &["update-index", "--force-remove", "known.txt"]);
+    let mut update = world.prepare("git", &["update-index", "--index-info"]);
+    update.env("PATH", env!("PATH")).stdin(fs::File::open(&info).unwrap());
+    assert!(update.status().unwrap().success());
+    let done = run(&world, "git.auto_commit=true");
+    assert!(done.stderr.contains("nothing was committed: `known.txt` is in conflict"), "{done:?}");
+    assert_eq!(git(&world, &["rev-parse", "HEAD"]), head);
 }

@@ -204,6 +204,8 @@ fn a_hook_without_a_say_that_fails_is_reported_and_changes_nothing() {
     assert_eq!(result["failed_hooks"], Value::from(expected.to_vec()));
     let said = world.run(&["run", "go"]).stderr;
     assert!(said.contains("; a hook failed: `on-after_tool`: broken"), "{said}");
+    let said = world.run(&["run", "--quiet", "go"]).stderr;
+    assert!(said.contains("warning: a hook failed: `on-agent_end`: broken\n"), "{said}");
 }
 
 #[test]

@@ -242,6 +242,19 @@ fn a_server_nobody_may_use_is_not_started() {
 }
 
 #[test]
+fn a_server_that_is_required_and_of_no_use_is_an_error() {
+    for (more, mode) in [("required = true", "plan"), ("required = true\ntools = []", "auto")] {
+        let served = Served::new(more).script("[[reply]]\ntext = 'done'");
+        let stderr = served.world.refused(&["run", "--mode", mode, "go"]);
+        assert!(
+            stderr.contains("MCP server `s` is `required`, and no agent may use it"),
+            "{stderr}"
+        );
+        assert_eq!(served.starts().len(), 0);
+    }
+}
+
+#[test]
 fn a_server_that_asks_hears_that_nobody_is_there() {
     let served = Served::new("effect = 'read'").script(&calling("mcp__s__ask", "list_dir"));
     let (results, _) = served.results(&[]);

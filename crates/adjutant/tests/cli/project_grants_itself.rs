@@ -120,6 +120,77 @@ fn explaining_says_what_is_wrong_with_a_call() {
 }
 
 #[test]
+fn a_call_is_explained_by_what_is_there_and_what_is_missing_is_named() {
+    let world = World::new();
+    let explain = |tool: &str, arguments: &str| {
+        world.run(&["permissions", "explain", tool, arguments]).stdout
+    };
+    let edit = explain("edit_file", "src/x.rs");
+    assert!(edit.contains("writing: ") && edit.contains("/src/x.rs"), "{edit}");
+    let odd = explain("run_command", "if");
+    assert!(odd.contains("is asked: running what cannot be read beforehand in mode"), "{odd}");
+    let refused =
+        |arguments: &[&str]| world.refused(&[&["permissions", "explain"], arguments].concat());
+    let stderr = refused(&["edit_file", r#"{"path": "x"}"#]);
+    assert!(stderr.contains("missing field `old_text`"), "{stderr}");
+    let stderr = refused(&["read_file"]);
+    assert!(stderr.contains("missing field `path`"), "{stderr}");
+    let stderr = refused(&["web_fetch", "nonsense"]);
+    assert!(stderr.contains("`nonsense` cannot be fetched"), "{stderr}");
+}
+
+#[test]
+fn what_no_call_can_succeed_with_is_not_asked_about() {
+    let script = "[[reply]]\ncalls = [{ tool = 'web_fetch', args = { url = 'nonsense' } }]\n\
+                  [[reply]]\ntext = 'done'";
+    let Done { stdout, .. } = World::new().script(script).run(&["run", "--events", "go"]);
+    assert!(stdout.contains("`nonsense` cannot be fetched"), "{stdout}");
+    assert!(!stdout.contains("\"event\":\"asked\""), "{stdout}");
+}
+
+#[cfg(feature = "mcp")]
+#[test]
+fn a_tool_of_a_server_is_explained_by_its_name() {
+    let world = World::new().user(
+        "permissions.deny = ['mcp__s__drop*']\n[mcp.s]\ncommand = 'made-up'\neffect = 'write'",
+    );
+    let explain =
+        |tool: &str| world.run(&["permissions", "explain", tool, "-c", "mode=auto"]).stdout;
+    let look = explain("mcp__s__look");
+    assert!(look.starts_with("`mcp__s__look` is allowed: writing in mode `auto`"), "{look}");
+    assert!(look.contains("whether there is one is not known before the server runs"), "{look}");
+    let drop = explain("mcp__s__drop_all");
+    assert!(drop.starts_with("`mcp__s__drop_all` is denied: rule `mcp__s__drop*`"), "{drop}");
+    let stderr = world.refused(&["permissions", "explain", "mcp__t__look"]);
+    assert!(stderr.contains("no server with such tools is set up here"), "{stderr}");
+}
+
+#[test]
+fn a_rule_about_no_tool_is_listed_as_one() {
+    let world = World::new().user("permissions.deny = ['reed_file', 'read_file', 'mcp__x__*']");
+    let listed = world.run(&["permissions"]).stdout;
+    let idle: Vec<_> = listed.lines().filter(|it| it.ends_with("about no tool there is")).collect();
+    assert!(idle.len() == 1 && idle[0].contains("reed_file"), "{listed}");
+    let json = world.run(&["permissions", "--json"]).stdout;
+    assert_eq!(json.matches("\"idle\": true").count(), 1, "{json}");
+}
+
+#[test]
+fn a_rule_that_would_not_allow_the_call_is_not_taken_for_a_yes() {
+    let world = world();
+    let mut terminal = Terminal::start(&world, &[PROGRAM, "run", "go"]);
+    terminal.wait_for("s and a allow read_file(/");
+    terminal.type_in("s read_file(src/other/**)\n");
+    terminal
+        .wait_for("root is not told: `read_file(src/other/**)` would not allow it; `read_file(/");
+    terminal.wait_for("secret.txt)` would\nroot wants to call");
+    terminal.type_in("s read_file(**/secret.txt)\n");
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, Some(0), "{screen}");
+    assert_eq!(screen.matches("wants to call").count(), 2, "{screen}");
+}
+
+#[test]
 fn the_servers_of_a_project_are_shown_before_they_are_agreed_to() {
     let world = World::new().project("");
     let file = world.project_directory().join(".mcp.json");
@@ -130,7 +201,7 @@ fn the_servers_of_a_project_are_shown_before_they_are_agreed_to() {
     servers("serve-tools");
     let shown = world.run(&["trust", "--yes"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
-    assert!(shown.stdout.contains("tools: serve-tools"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("\n  tools: serve-tools\n"), "{}", shown.stdout);
     let nothing = "there is nothing here that needs to be agreed to\n";
     assert_eq!(world.run(&["trust"]).stdout, nothing);
     // Whoever changes the file has to be agreed with again.

@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::World;
@@ -87,6 +88,7 @@ fn everything_is_as_it_was_and_can_be_redone() {
     let undone = undo(&world, &[]);
     assert_eq!(tree(&directory), before);
     assert_eq!(undone["files"].as_array().unwrap().len(), 7);
+    assert_eq!(undone["files"], planned["files"]);
 
     let call = undone["call"].as_str().unwrap();
     let redone = undo(&world, &[call]);
@@ -238,4 +240,122 @@ fn what_a_command_did_is_not_recorded_where_nobody_wants_it() {
     let run = world.run(&["run", "--mode", "dangerous", "-c", "undo.commands=false", "go"]);
     assert_eq!((run.code, world.read("tool.sh").as_str()), (Some(0), "two"), "{run:?}");
     assert_eq!(undo(&world, &[])["state"], "nothing");
+}
+
+/// A world in which a command moves directories, and makes files and links of some and some of
+/// those.
+fn turned() -> World {
+    let world = World::new()
+        .file("one/a.txt", "a")
+        .file("one/deep/run.sh", "b")
+        .file("to_file/c", "c")
+        .file("to_link/d", "d")
+        .file("to_directory", "e")
+        .script(
+            r#"
+            [[reply]]
+            calls = [{ tool = "run_command", args = { command = """
+                mv one two && mv to_link three && ln -s three to_link && rm -r to_file bare &&
+                echo > to_file && rm to_directory && mkdir -p to_directory/deep new/bare &&
+                echo > to_directory/deep/f""" } }]
+            [[reply]]
+            text = "done"
+            "#,
+        );
+    let directory = world.working_directory();
+    symlink("a.txt", directory.join("one/link")).unwrap();
+    for (name, mode) in [("bare", 0o750), ("one/bare", 0o700)] {
+        fs::create_dir(directory.join(name)).unwrap();
+        fs::set_permissions(directory.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for (name, mode) in [("one/deep", 0o711), ("one/deep/run.sh", 0o755), ("one/a.txt", 0o600)] {
+        fs::set_permissions(directory.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    world
+}
+
+#[test]
+fn directories_are_as_they_were_and_whatever_took_their_place_is_gone() {
+    let world = turned();
+    let directory = world.working_directory();
+    let before = tree(&directory);
+    let run = world.run(&["run", "--mode", "dangerous", "go"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let after = tree(&directory);
+    let planned = undo(&world, &["--dry-run"]);
+    let undone = undo(&world, &[]);
+    assert_eq!(tree(&directory), before);
+    assert_eq!(planned["files"], undone["files"]);
+    undo(&world, &[undone["call"].as_str().unwrap()]);
+    assert_eq!(tree(&directory), after);
+    undo(&world, &[]);
+    assert_eq!(tree(&directory), before);
+    assert_eq!(undo(&world, &[])["state"], "nothing");
+}
+
+#[test]
+fn wherever_the_undoing_of_directories_dies_it_can_be_done_again() {
+    for commit in 1.. {
+        let world = turned();
+        let before = tree(&world.working_directory());
+        assert_eq!(world.run(&["run", "--mode", "dangerous", "go"]).code, Some(0));
+        let world = world.variable("ADJUTANT_FAILPOINT", &format!("after_commit:{commit}"));
+        let died = world.run(&["undo"]);
+        let world = world.variable("ADJUTANT_FAILPOINT", "after_commit:1000000");
+        undo(&world, &[]);
+        assert_eq!(tree(&world.working_directory()), before, "{commit}");
+        if died.code.is_some() {
+            assert!(commit > 10, "{commit}");
+            break;
+        }
+    }
+}
+
+/// A world in which commands change files and go on, one of them in the background.
+fn lasting() -> World {
+    World::new().file("a.txt", "0").file("b.txt", "0").script(
+        r#"
+        [[reply]]
+        calls = [
+            { tool = "run_command", args = { command = "echo 1 > a.txt; read x", background = true } },
+            { tool = "run_command", args = { command = """
+                until grep -q 1 a.txt; do sleep 0.01; done; echo 1 > b.txt; echo ready; sleep 600""" } },
+        ]
+        [[reply]]
+        text = "never"
+        "#,
+    )
+}
+
+fn interrupt(world: &World, signal: Signal) {
+    let mut run = world.start(&["run", "--events", "--mode", "dangerous", "go"]);
+    run.read_until(r#""text":"ready""#);
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("1\n", "1\n"));
+    run.signal(signal);
+    run.finish();
+}
+
+#[test]
+fn what_commands_did_until_they_were_interrupted_is_undone() {
+    let world = lasting();
+    interrupt(&world, Signal::INT);
+    let undone = undo(&world, &[]);
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("0", "0"));
+    assert_eq!(undone["unfinished"], serde_json::json!([]));
+}
+
+#[test]
+fn a_command_whose_end_nobody_saw_is_named() {
+    let world = lasting();
+    interrupt(&world, Signal::KILL);
+    let done = world.run(&["undo"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    for call in ["c1-1", "c1-2"] {
+        let told = format!("unknown    run_command call {call} of root was not seen to end");
+        assert!(done.stdout.contains(&told), "{done:?}");
+        let named = world.run(&["undo", "--json", call]);
+        let named: Value = serde_json::from_str(&named.stdout).unwrap();
+        assert_eq!(named["unfinished"][0]["call"], call);
+        assert_eq!(named["unfinished"].as_array().unwrap().len(), 1);
+    }
 }

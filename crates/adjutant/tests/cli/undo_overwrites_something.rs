@@ -98,6 +98,8 @@ fn no_link_on_the_way_is_followed() {
     let done = world.run(&["undo", "--cwd", &cwd, "--keep-going"]);
     assert_eq!(done.code, Some(1), "{done:?}");
     assert_eq!(done.stdout.matches("conflict ").count(), 2, "{done:?}");
+    let link = format!(": a symbolic link is in the way at `{}`\n", directory.display());
+    assert_eq!(done.stdout.matches(&link).count(), 2, "{done:?}");
     assert_eq!(fs::read_to_string(elsewhere.join("a.txt")).unwrap(), "1");
 }
 
@@ -169,4 +171,31 @@ fn a_session_at_work_is_left_alone() {
     let done = world.run(&["undo"]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(!path(&world, "new.txt").exists());
+}
+
+#[test]
+fn what_somebody_put_into_a_new_directory_stays() {
+    let world = World::new().file("a.txt", "0").file("b.txt", "0").script(
+        r#"
+        [[reply]]
+        calls = [{ tool = "run_command", args = { command = """
+            mkdir new && echo > new/file && rm a.txt && mkdir -p a.txt/deep && echo 1 > b.txt""" } }]
+        [[reply]]
+        text = "done"
+        "#,
+    );
+    assert_eq!(world.run(&["run", "--mode", "dangerous", "go"]).code, Some(0));
+    let mine = path(&world, "a.txt/deep/mine");
+    fs::write(&mine, "by hand").unwrap();
+    fs::write(path(&world, "new/mine"), "by hand").unwrap();
+    let why = format!("is a directory, and `{}` is in it", mine.display());
+    assert_refused(&world.run(&["undo"]), &why);
+    let done = world.run(&["undo", "--keep-going"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert_eq!(
+        (world.read("a.txt/deep/mine"), world.read("new/mine")),
+        ("by hand".into(), "by hand".into())
+    );
+    assert!(!path(&world, "new/file").exists());
+    assert_eq!(world.read("b.txt"), "0");
 }

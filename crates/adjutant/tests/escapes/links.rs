@@ -134,6 +134,10 @@ fn a_name_that_changes_while_somebody_looks_leads_nowhere_else() {
                 call("read_file", json!({ "path": "turn/secret.txt" })),
                 call("write_file", json!({ "path": new, "content": "owned" })),
                 call("delete_file", json!({ "path": "turn/victim.txt" })),
+                call("list_dir", json!({ "path": "turn" })),
+                call("list_dir", json!({ "recursive": true })),
+                call("find_files", json!({ "pattern": "**" })),
+                call("search_files", json!({ "pattern": "." })),
             ]
         });
         let calls: Vec<_> = calls.collect();

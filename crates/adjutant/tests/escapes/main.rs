@@ -12,6 +12,7 @@ mod delegation;
 mod environment;
 mod links;
 mod network;
+mod new_repositories;
 mod ordinary_work;
 mod paths;
 mod privileges;
@@ -27,4 +28,5 @@ mod support;
 #[path = "../cli/terminal.rs"]
 mod terminal;
 mod tool_output;
+mod weak_sandbox;
 mod witness;

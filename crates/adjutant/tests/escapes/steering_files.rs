@@ -29,6 +29,31 @@ fn bare(user: User) -> World {
     world
 }
 
+/// A world whose repository has hooks and settings among the files.
+fn led(user: User) -> World {
+    let world = World::new(user);
+    world.write("home/project/keep/hooks/pre-commit", "#!/bin/sh\n");
+    world.write("home/project/keep/settings", "");
+    let settings = "[core]\n\thooksPath = keep/hooks\n[include]\n\tpath = ../keep/settings\n";
+    world.write("home/project/.git/config", settings);
+    world
+}
+
+#[test]
+fn what_the_settings_of_a_repository_lead_to_is_not_changed() {
+    let names = ["keep/hooks/pre-commit", "keep/hooks/post-commit", "keep/settings"];
+    let lines = [
+        "echo owned > keep/hooks/pre-commit",
+        "cp evil/pre-commit keep/hooks/post-commit",
+        "mv keep/hooks keep/old; cp -r evil keep/hooks",
+        "mv keep old; mkdir keep",
+        "echo '[core] fsmonitor = evil' >> keep/settings",
+    ];
+    let files = names.into_iter().flat_map(file);
+    let attempts: Vec<_> = files.chain(lines.map(Attempt::command)).collect();
+    contained(&attempts, &AUTO, led);
+}
+
 #[test]
 fn the_tools_for_files_change_none() {
     let names = [
@@ -177,4 +202,33 @@ fn what_a_project_allows_itself_does_not_hold() {
         .chain([Attempt::new("unconfined", [call("run_command", unconfined)])])
         .collect();
     contained(&attempts, &AUTO, world);
+}
+
+/// A world in which a hook and a server of the user's are files of the project.
+fn run_for_the_user(user: User) -> World {
+    let world = World::new(user);
+    world.write("home/project/keep/check.sh", "exit 0 # here\n");
+    world.write("home/project/keep/server.sh", "exit 0 # here\n");
+    symlink("keep/check.sh", world.project().join("check")).unwrap();
+    world.user_file(
+        "[hooks.check]\nevent = 'agent_end'\ncommand = 'test -d . && sh keep/check.sh'\n\
+         [mcp.s]\ncommand = '/bin/sh'\nargs = ['./keep/server.sh']\n",
+    );
+    world
+}
+
+#[test]
+fn what_is_run_outside_the_sandbox_stays_as_it_is() {
+    let names = ["keep/check.sh", "sub/../keep/server.sh", "check"];
+    let mut attempts: Vec<_> = names.into_iter().flat_map(file).collect();
+    let lines = [
+        "echo owned > keep/check.sh",
+        "cp inside.txt keep/server.sh",
+        "rm keep/check.sh; echo owned > keep/check.sh",
+        "ln -sf ../evil/pre-commit keep/check.sh",
+        "chmod 777 keep/check.sh keep/server.sh",
+        "mv keep kept && mkdir keep && echo owned > keep/check.sh",
+    ];
+    attempts.extend(lines.map(Attempt::command));
+    contained(&attempts, &AUTO, run_for_the_user);
 }

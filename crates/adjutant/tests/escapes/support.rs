@@ -231,7 +231,12 @@ impl World {
 
     /// Runs the script without anybody there to answer.
     pub(crate) fn run(&self, flags: &[&str]) -> Done {
-        let words = [&["{PROGRAM}", "run", "--events", "go"], flags].concat();
+        self.run_under(&[], flags)
+    }
+
+    /// Does so under another program.
+    pub(crate) fn run_under(&self, above: &[&str], flags: &[&str]) -> Done {
+        let words = [above, &["{PROGRAM}", "run", "--events", "go"], flags].concat();
         let _running = RUNNING.read();
         Running::new(self, self.prepare(SETSID, &words), &[]).finish()
     }
