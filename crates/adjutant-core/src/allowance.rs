@@ -33,6 +33,18 @@ impl Allowance {
     pub fn time(&self) -> Option<Duration> {
         self.millis.map(|millis| Duration::from_millis(millis.get()))
     }
+
+    /// Takes from another what is not given here.
+    #[must_use]
+    pub fn or(self, usual: Self) -> Self {
+        Self {
+            tokens: self.tokens.or(usual.tokens),
+            micros: self.micros.or(usual.micros),
+            millis: self.millis.or(usual.millis),
+            turns: self.turns.or(usual.turns),
+            calls: self.calls.or(usual.calls),
+        }
+    }
 }
 
 /// What can run out.

@@ -1,11 +1,14 @@
 //! The port from tools to other agents.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, AgentPath, AllowedModels, Ending, Exhausted, Order, Outcome, Receipt, When};
+use crate::{
+    AgentId, AgentPath, AllowedModels, Clamp, Ending, Exhausted, Message, Order, Outcome, Plan,
+    Receipt, TaskEnd, When,
+};
 
 /// How an agent stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +73,10 @@ pub struct Started {
     pub path: AgentPath,
     /// The model it runs on.
     pub model: Arc<str>,
+    /// How many messages it knows from its parent.
+    pub inherited: usize,
+    /// What it did not get in full.
+    pub clamped: Vec<Clamp>,
 }
 
 /// How a child ended.
@@ -98,8 +105,21 @@ pub struct Status {
     pub millis: u64,
     /// What its subtree has spent.
     pub tokens: u64,
+    /// What it said last, as far as it got.
+    pub words: String,
     /// How it ended; `None` while it is there.
     pub report: Option<Report>,
+}
+
+/// Whose end is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitFor {
+    /// That of whoever is first.
+    Any,
+    /// That of each.
+    #[default]
+    All,
 }
 
 /// Why a delegation did not happen. Told to the model that asked, so it says
@@ -107,8 +127,11 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The agent stands at the bottom.
-    #[error("agents go no deeper from here: do the task yourself")]
-    TooDeep,
+    #[error("Maximum sub-agent depth ({limit}) exceeded: do the task yourself")]
+    TooDeep {
+        /// How many levels there may be below the root.
+        limit: usize,
+    },
     /// The tree is full.
     #[error(
         "{limit} agents are at work, the most there may be at one time: wait for one to end \
@@ -146,6 +169,26 @@ pub enum Refusal {
     /// A provider was named, and no model.
     #[error("say in `model` which model of `{0}` it is to be")]
     WhichModel(String),
+    /// There is no such agent to write to.
+    #[error("you cannot write to `{name}`; you can write to {}", paths(known))]
+    NoPeer {
+        /// The name that was given.
+        name: String,
+        /// Those it may write to.
+        known: Vec<AgentPath>,
+    },
+    /// There is no such named agent, or not for this one.
+    #[error("{0}")]
+    NoAgent(String),
+    /// An agent that stays can only be told more by messages.
+    #[error(
+        "host_mode requires comms to be enabled for sub-agents: leave it out; a person can set \
+         `sub_agents.comms`"
+    )]
+    NoComms,
+    /// The plan cannot be carried out.
+    #[error("the plan cannot be carried out: {0}")]
+    BadPlan(String),
     /// The schema cannot be used.
     #[error("the output schema is no valid JSON Schema: {0}")]
     BadSchema(String),
@@ -201,6 +244,14 @@ pub enum Refusal {
     Broken(String),
 }
 
+fn paths(paths: &[AgentPath]) -> String {
+    if paths.is_empty() {
+        return "nobody".to_owned();
+    }
+    let paths: Vec<_> = paths.iter().map(|path| format!("`{path}`")).collect();
+    paths.join(", ")
+}
+
 fn list(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
     paths.join(", ")
@@ -215,6 +266,22 @@ pub trait Delegation: Send + Sync {
     /// Waits for a child's end and claims its result.
     fn wait<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Report, Refusal>>;
 
+    /// Waits for the ends of some, no longer than `patience`, and tells how each stands then.
+    /// The results of those that have ended are claimed.
+    fn wait_for<'a>(
+        &'a self,
+        agents: &'a [String],
+        whose: WaitFor,
+        patience: Option<Duration>,
+    ) -> BoxFuture<'a, Result<Vec<Status>, Refusal>>;
+
+    /// Returns what came of an order just like this one, if it can only come out the same: the
+    /// child did nothing but look, and everything it looked at is as it was.
+    fn recall<'a>(&'a self, order: &'a Order) -> BoxFuture<'a, Option<Report>>;
+
+    /// Carries out a plan, task by task, and tells how each ended, in their order.
+    fn carry_out(&self, plan: Plan) -> BoxFuture<'_, Result<Vec<TaskEnd>, Refusal>>;
+
     /// Stops an agent and everyone below it, and returns when they are gone: how it
     /// stood before. Its result is claimed.
     fn cancel<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<State, Refusal>>;
@@ -222,10 +289,13 @@ pub trait Delegation: Send + Sync {
     /// Tells how an agent stands. If it has ended, its result is claimed.
     fn status(&self, agent: &str) -> Result<Status, Refusal>;
 
+    /// Returns what an agent that has ended said and did, as far as it is remembered.
+    fn transcript(&self, agent: &str) -> Result<Vec<Arc<Message>>, Refusal>;
+
     /// Tells how everyone below stands. Claims nothing.
     fn list(&self) -> Vec<Status>;
 
-    /// Sends a message.
+    /// Sends a message. One that has ended goes on with what it knows.
     fn send<'a>(
         &'a self,
         agent: &'a str,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, AgentPath, Answer, Ask, CallId, Clamp, FileState, Message, Micros, Mode, Order,
-    Outcome, QuestionId, Receipt, Usage, When,
+    Outcome, Plan, QuestionId, Receipt, TaskNote, Usage, When,
 };
 
 /// A position in a session's journal. The first event has 1, and there are no
@@ -47,6 +47,9 @@ pub enum EventKind {
         order: Arc<Order>,
         /// The model it runs on.
         model: Arc<str>,
+        /// Who chose the model.
+        #[serde(default)]
+        chosen: Chosen,
         /// How freely it acts.
         mode: Mode,
         /// The tools it has.
@@ -54,9 +57,12 @@ pub enum EventKind {
         /// What it asked for and did not get in full.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         clamped: Vec<Clamp>,
-        /// How many messages it knows from its parent.
+        /// How many messages it knows already, from its parent or from before it ended.
         #[serde(default, skip_serializing_if = "is_zero")]
         inherited: usize,
+        /// Where it works, if that can be written in UTF-8.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workdir: Option<String>,
     },
     /// A message was added to the conversation.
     Said {
@@ -157,6 +163,30 @@ pub enum EventKind {
         /// When it is to be heard.
         when: When,
     },
+    /// A plan is about to be carried out.
+    Planned {
+        /// By which call.
+        call_id: CallId,
+        /// The plan.
+        plan: Arc<Plan>,
+    },
+    /// A task of a plan was done, or will not be.
+    TaskEnded {
+        /// The call that carries out the plan.
+        call_id: CallId,
+        /// The task's place in the plan.
+        task: usize,
+        /// How it ended.
+        end: TaskNote,
+    },
+    /// The agent wrote a note for all, or took one away.
+    Noted {
+        /// What it is about.
+        key: String,
+        /// What was written; `None` if it was taken away.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+    },
     /// The agent has nothing to do and waits to be told more.
     Rested,
     /// The agent is gone, and everything it started with it.
@@ -166,6 +196,21 @@ pub enum EventKind {
         /// The facts of it.
         receipt: Arc<Receipt>,
     },
+}
+
+/// Who chose the model of an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    /// Nobody: it is the parent's.
+    #[default]
+    Inherited,
+    /// The call that started it, or the person who started the root.
+    Named,
+    /// The named agent that it is.
+    Defined,
+    /// The configuration, for all whose calls do not say.
+    Configured,
 }
 
 /// What a fragment of a message is of.

@@ -189,7 +189,8 @@ impl Grant {
         stand_in: Option<StandIn>,
     ) -> Result<(Self, Vec<Clamp>), Refusal> {
         let held = &self.0.charter;
-        let depth = held.depth.checked_sub(1).ok_or(Refusal::TooDeep)?;
+        let depth =
+            held.depth.checked_sub(1).ok_or(Refusal::TooDeep { limit: self.0.agent.depth() })?;
         let mut clamps = Vec::new();
         let mut charter = Charter {
             mode: cut(&mut clamps, "mode", wish.mode, held.mode),
@@ -293,6 +294,8 @@ impl Grant {
             steers(&path) || self.protected().iter().any(|place| path.starts_with(place))
         };
         let protected = match &touch.target {
+            // A tool that knows a path to lead to more than a file says so.
+            Target::Path(_) if touch.effect == Effect::Reach => true,
             Target::Path(path) => !touch.effect.is_harmless() && is_protected(path),
             Target::Words(_) | Target::Unclear(_) | Target::Nothing => false,
         };

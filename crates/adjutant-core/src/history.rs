@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{EventKind, Message, ToolResult, WireLog};
+use crate::{EventKind, Message, Origin, ToolResult, WireLog};
 
 /// An agent's conversation. Clones share what is there; a fork that goes its own
 /// way copies pointers, never messages.
@@ -24,6 +24,21 @@ impl History {
         let messages = Arc::make_mut(&mut self.messages);
         let upto = upto.min(messages.len());
         messages.splice(..upto, with.iter().cloned());
+    }
+
+    /// Leaves out all but the last messages, or one more, so that no result stands without its
+    /// call. The model is told that there was more.
+    pub fn keep_last(&mut self, last: usize) {
+        let mut first = self.messages.len().saturating_sub(last);
+        if matches!(self.messages.get(first).map(|message| &**message), Some(Message::Tools { .. }))
+        {
+            first = first.saturating_sub(1);
+        }
+        if first > 0 {
+            let origin = Origin::Runtime { ended: Vec::new() };
+            let note = format!("[from the runtime: {first} earlier messages are left out]");
+            self.compact(first, &[Arc::new(Message::user(origin, note))]);
+        }
     }
 
     /// Follows the agent's own events.

@@ -140,6 +140,9 @@ impl Part {
 }
 
 impl ToolResult {
+    /// What is told of a call that was given up before it had ended.
+    pub const GIVEN_UP: &str = "stopped before it had ended; what it did is not known";
+
     /// Makes the result of a call that did not work.
     pub fn failure(call: CallId, text: impl Into<String>) -> Self {
         Self { call, text: text.into(), images: Vec::new(), failed: true, facts: Vec::new() }

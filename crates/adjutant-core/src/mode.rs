@@ -12,6 +12,8 @@ pub enum Effect {
     Ask,
     /// Starts, steers or watches other agents.
     Delegate,
+    /// Tells other agents of the tree something.
+    Tell,
     /// Looks.
     Read,
     /// Changes files.
@@ -29,7 +31,7 @@ pub enum Effect {
 impl Effect {
     /// Reports whether the effect leaves everything as it was.
     pub fn is_harmless(self) -> bool {
-        matches!(self, Self::Ask | Self::Delegate | Self::Read)
+        matches!(self, Self::Ask | Self::Delegate | Self::Tell | Self::Read)
     }
 }
 
@@ -66,9 +68,8 @@ impl Mode {
     /// Returns what becomes of an act in this mode.
     pub fn verdict(self, effect: Effect) -> Verdict {
         match (effect, self) {
-            (Effect::Ask | Effect::Delegate | Effect::Read, _) | (_, Self::Dangerous) => {
-                Verdict::Allow
-            }
+            (Effect::Ask | Effect::Delegate | Effect::Tell | Effect::Read, _)
+            | (_, Self::Dangerous) => Verdict::Allow,
             (_, Self::Plan) => Verdict::Deny,
             (Effect::Write | Effect::Execute, Self::Auto) => Verdict::Allow,
             (_, Self::Ask | Self::Auto) => Verdict::Ask,
@@ -107,6 +108,7 @@ impl fmt::Display for Effect {
         f.pad(match self {
             Self::Ask => "asking a person",
             Self::Delegate => "delegating",
+            Self::Tell => "telling other agents",
             Self::Read => "reading",
             Self::Write => "writing",
             Self::Execute => "running commands",
@@ -137,6 +139,7 @@ mod tests {
         let table = [
             (Effect::Ask, [Allow, Allow, Allow, Allow]),
             (Effect::Delegate, [Allow, Allow, Allow, Allow]),
+            (Effect::Tell, [Allow, Allow, Allow, Allow]),
             (Effect::Read, [Allow, Allow, Allow, Allow]),
             (Effect::Write, [Deny, Ask, Allow, Allow]),
             (Effect::Execute, [Deny, Ask, Allow, Allow]),

@@ -1,6 +1,6 @@
 //! One delegation, whatever tool asked for it.
 
-use std::sync::Arc;
+use std::{num::NonZeroUsize, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +15,9 @@ pub struct Order {
     pub name: String,
     /// What to do.
     pub task: String,
+    /// The named agent it is to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// What the child knows besides.
     #[serde(default)]
     pub context: Context,
@@ -37,8 +40,14 @@ pub struct Order {
     #[serde(default)]
     pub delivery: Delivery,
     /// Where the child works.
-    #[serde(default, skip_serializing_if = "Isolation::is_shared")]
+    #[serde(default, skip_serializing_if = "is_usual")]
     pub isolation: Isolation,
+    /// When the child leaves.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub stay: Stay,
+    /// Whom it may write to.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub peers: Peers,
 }
 
 /// What a child goes without.
@@ -50,6 +59,23 @@ pub struct Limits {
     /// In what it may spend.
     #[serde(default)]
     pub allowance: Allowance,
+    /// How many tokens that is, if it is for the parent's purse to say.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub share: Share,
+}
+
+/// How many of its parent's tokens a child may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// As many as its allowance says.
+    #[default]
+    Given,
+    /// All that are left.
+    Remaining,
+    /// What is left, divided by those who draw on it: the parent, its children at work and
+    /// this one.
+    Proportional,
 }
 
 /// What a child knows when it starts.
@@ -59,8 +85,22 @@ pub enum Context {
     /// Its task.
     #[default]
     Fresh,
+    /// Its task, with the end of its parent's conversation quoted.
+    Quote {
+        /// How many messages of it.
+        last: NonZeroUsize,
+    },
     /// All its parent knows, and its task.
     Fork,
+    /// The end of its parent's conversation, and its task.
+    Cut {
+        /// How many messages of it, or a few more, so that no call loses its result.
+        last: NonZeroUsize,
+    },
+    /// A summary of all its parent knows, and its task.
+    Summary,
+    /// What it knew itself when it ended, and its task.
+    Own,
 }
 
 /// How a parent learns that a child ended.
@@ -86,9 +126,30 @@ pub enum Isolation {
     Worktree,
 }
 
-impl Isolation {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-    fn is_shared(&self) -> bool {
-        *self == Self::Shared
-    }
+/// When an agent leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stay {
+    /// When its task is done.
+    #[default]
+    UntilDone,
+    /// When it is told to; between tasks it rests.
+    UntilTold,
+}
+
+/// Whom an agent may write to, besides those below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Peers {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// Its parent.
+    Parent,
+    /// Its parent, and those of its siblings that may write to it.
+    Family,
+}
+
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

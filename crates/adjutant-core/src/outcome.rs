@@ -24,6 +24,14 @@ pub enum Ending {
     Interrupted,
 }
 
+impl Ending {
+    /// Reports whether what was found can be built on: all of it, or what there was when a
+    /// budget was spent, which is no error.
+    pub fn has_findings(self) -> bool {
+        matches!(self, Self::Completed | Self::BudgetExceeded)
+    }
+}
+
 /// Why an agent failed. Decides the exit code of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,6 +115,11 @@ pub enum Fact {
         /// Its exit code; `None` if a signal ended it, or nobody waited for its end.
         code: Option<i32>,
     },
+    /// From here on nobody looks what commands do to files.
+    Unwatched {
+        /// Why not.
+        why: String,
+    },
 }
 
 /// The facts of an agent's work, made by the runtime and never by the model.
@@ -157,6 +170,7 @@ impl Receipt {
             Fact::Read { path } => drop(self.read.insert(path.clone())),
             Fact::Modified { path } => drop(self.modified.insert(path.clone())),
             Fact::Ran { command, code } => self.commands.push((command.clone(), *code)),
+            Fact::Unwatched { .. } => {}
         }
     }
 }

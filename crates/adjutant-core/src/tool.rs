@@ -11,7 +11,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AgentPath, Answer, Ask, CallId, Change, Delegation, Effect, Fact, Grant, Image, Refusal,
+    AgentPath, Answer, Ask, CallId, Change, Comms, Delegation, Effect, Fact, Grant, Image, Notes,
+    Order, Refusal,
 };
 
 /// What a model is told of a tool, and what the grant judges it by.
@@ -77,6 +78,13 @@ pub trait Tool: Send + Sync {
         Ok(())
     }
 
+    /// Returns what one agent is told, if it is to have the tool at all. Whether it may is for
+    /// its grant to say.
+    fn offer(&self, order: &Order, grant: &Grant) -> Option<std::sync::Arc<ToolSpec>> {
+        let _ = (order, grant);
+        Some(self.spec())
+    }
+
     /// Returns what a call would touch, relative paths being meant from `workdir`.
     /// Empty means the effect of the spec and nothing that could be named.
     fn touches(&self, arguments: &Value, workdir: &Path) -> Vec<Touch> {
@@ -108,6 +116,9 @@ pub trait Host: Send + Sync {
 
     /// Returns the call being run.
     fn call(&self) -> &CallId;
+
+    /// Returns what the agent was ordered to do.
+    fn order(&self) -> &Order;
 
     /// Returns the directory relative paths are meant from.
     fn workdir(&self) -> &Path;
@@ -146,8 +157,14 @@ pub trait Host: Send + Sync {
     /// Asks a person. Without one the answer is `Unattended`, at once.
     fn ask(&self, ask: Ask) -> BoxFuture<'_, Answer>;
 
-    /// Returns the way to other agents, or `None` at the bottom of the tree.
+    /// Returns the way to agents below, or `None` at the bottom of the tree.
     fn delegation(&self) -> Option<&dyn Delegation>;
+
+    /// Returns the way to the agents it may write to, if there are to be any.
+    fn comms(&self) -> Option<&dyn Comms>;
+
+    /// Returns what all agents of the tree share.
+    fn notes(&self) -> &dyn Notes;
 }
 
 /// Records what becomes of files, in the name of one call.

@@ -1,10 +1,13 @@
 //! The state of a whole tree, folded from its events.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use crate::{
-    AgentId, AgentPath, Ask, CallId, Event, EventKind, Message, Micros, Millis, Mode, Outcome,
-    QuestionId, Receipt, Seq, State, Usage,
+    AgentId, AgentPath, Ask, CallId, Event, EventKind, Message, Micros, Millis, Mode, Note,
+    Outcome, QuestionId, Receipt, Seq, State, Usage,
 };
 
 /// Every agent of a session and how it stands, in the order they started.
@@ -13,6 +16,7 @@ pub struct Tree {
     nodes: Vec<Node>,
     places: HashMap<AgentPath, usize>,
     questions: Vec<Question>,
+    notes: BTreeMap<String, Note>,
     seq: Seq,
 }
 
@@ -79,8 +83,7 @@ impl Tree {
         }
         self.seq = event.seq;
         if let EventKind::Started { order, model, mode, .. } = &event.kind {
-            self.places.insert(event.path.clone(), self.nodes.len());
-            self.nodes.push(Node {
+            let node = Node {
                 path: event.path.clone(),
                 id: event.id,
                 call: event.call.clone(),
@@ -97,11 +100,27 @@ impl Tree {
                 ended: None,
                 outcome: None,
                 receipt: None,
-            });
+            };
+            self.place(node);
         } else if let Some(place) = self.places.get(&event.path) {
             self.nodes[*place].apply(event);
         }
         self.follow_questions(event);
+        self.follow_notes(event);
+    }
+
+    /// Adds an agent. One that was there before goes on, with what it had said and spent.
+    fn place(&mut self, node: Node) {
+        match self.places.get(&node.path) {
+            Some(place) => {
+                let Node { messages, calls, usage, micros, started, .. } = self.nodes[*place];
+                self.nodes[*place] = Node { messages, calls, usage, micros, started, ..node };
+            }
+            None => {
+                self.places.insert(node.path.clone(), self.nodes.len());
+                self.nodes.push(node);
+            }
+        }
     }
 
     fn follow_questions(&mut self, event: &Event) {
@@ -126,6 +145,17 @@ impl Tree {
         }
     }
 
+    fn follow_notes(&mut self, event: &Event) {
+        let EventKind::Noted { key, value } = &event.kind else { return };
+        match value.clone() {
+            Some(value) => {
+                let (key, by) = (key.clone(), event.path.clone());
+                self.notes.insert(key.clone(), Note { key, value, by });
+            }
+            None => drop(self.notes.remove(key)),
+        }
+    }
+
     /// Returns the agents in the order they started.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -144,6 +174,11 @@ impl Tree {
     /// Returns the open questions, the oldest first.
     pub fn questions(&self) -> &[Question] {
         &self.questions
+    }
+
+    /// Returns what the agents wrote down for one another, in the order of the keys.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.notes.values()
     }
 
     /// Returns the position of the last event.
@@ -181,7 +216,10 @@ impl Node {
             | EventKind::Withdrawn { .. }
             | EventKind::Retrying { .. }
             | EventKind::Compacted { .. }
-            | EventKind::Mailed { .. } => {}
+            | EventKind::Mailed { .. }
+            | EventKind::Planned { .. }
+            | EventKind::TaskEnded { .. }
+            | EventKind::Noted { .. } => {}
         }
     }
 

@@ -13,19 +13,23 @@
 use std::{pin::pin, sync::Arc};
 
 use adjutant_core::{
-    EventKind, History, Message, Origin, Outcome, Part, Receipt, StopReason, Turn,
+    CallId, Context, EventKind, History, Message, Origin, Outcome, Part, Receipt, Stay, StopReason,
+    ToolChoice, Turn,
 };
 use futures_util::{FutureExt as _, future::FusedFuture as _};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Stay, Unattended,
+    ChildrenAtEnd, Unattended,
+    breaker::Watched,
     dispatch::Plans,
     gauge::Gauge,
     habit::Habit,
     mailbox::{Letter, Mailbox},
+    memory::Looks,
     notice,
+    places::Places,
     seat::Seat,
     session::Written,
     stop::Stop,
@@ -35,11 +39,14 @@ use crate::{
 /// An agent at work.
 pub(crate) struct Agent {
     pub(crate) seat: Arc<Seat>,
-    history: History,
-    stay: Stay,
+    pub(crate) history: History,
+    /// Its places among those at work; none while it rests.
+    pub(crate) places: Option<Places>,
     gauge: Gauge,
     habit: Habit,
     words: Words,
+    pub(crate) looks: Looks,
+    pub(crate) watched: Watched,
     /// How often it was told to mend its answer.
     repairs: u32,
     /// The turns it took, and what its calls were seen to do.
@@ -55,10 +62,19 @@ struct Words {
 }
 
 impl Agent {
-    pub(crate) fn new(seat: Arc<Seat>, history: History, stay: Stay) -> Self {
-        let (gauge, habit, words) = (Gauge::default(), Habit::default(), Words::default());
-        let receipt = Receipt::default();
-        Self { seat, history, stay, gauge, habit, words, repairs: 0, receipt }
+    pub(crate) fn new(seat: Arc<Seat>, history: History, places: Places) -> Self {
+        Self {
+            seat,
+            history,
+            places: Some(places),
+            gauge: Gauge::default(),
+            habit: Habit::default(),
+            words: Words::default(),
+            looks: Looks::default(),
+            watched: Watched::default(),
+            repairs: 0,
+            receipt: Receipt::default(),
+        }
     }
 
     /// Runs the agent until it has nothing more to do, or cannot go on.
@@ -93,6 +109,9 @@ impl Agent {
         begun.await?;
         let task = self.history.messages().last().map(|task| task.text()).unwrap_or_default();
         self.seat.hook_start(&task).await;
+        if self.seat.order.context == Context::Summary {
+            self.sum_up().await?;
+        }
         loop {
             self.hear(self.mailbox().take_urgent()).await?;
             let reply = self.turn().await?;
@@ -113,11 +132,15 @@ impl Agent {
         self.receipt.turns += 1;
         let Self { seat, history, gauge, receipt, .. } = self;
         let number = receipt.turns;
-        let reply = turn::take(seat, turn::Ask { history, gauge, number, turn, token });
+        let choice = match turn {
+            Turn::Ordinary => ToolChoice::Free,
+            Turn::Last => ToolChoice::None,
+        };
+        let reply = turn::take(seat, turn::Ask { history, gauge, number, turn, choice, token });
         match reply.await {
             Ok(reply) => Ok(reply),
             Err(turn::Cut { stop, shown }) => {
-                self.words.say(shown, None);
+                self.say(shown, None);
                 Err(stop)
             }
         }
@@ -127,7 +150,7 @@ impl Agent {
     async fn act(&mut self, reply: Reply) -> Result<bool, Stop> {
         let Reply { message, stop, spent } = reply;
         let plans = Plans::make(&self.seat, &message, stop);
-        self.words.say(message.text(), cut(stop));
+        self.say(message.text(), cut(stop));
         let intents: Vec<_> = plans.intents().collect();
         let mut kept = self.note([spent], message, intents).fuse();
         if plans.is_empty() {
@@ -150,7 +173,11 @@ impl Agent {
             }
         };
         results.iter().flat_map(|result| &result.facts).for_each(|fact| self.receipt.note(fact));
-        let repeats = self.habit.observe(self.history.messages().last(), &results);
+        let said = self.history.messages().last().cloned();
+        let repeats = self.habit.observe(said.as_ref(), &results);
+        let calls = said.iter().flat_map(|said| said.calls());
+        self.looks.note(&self.seat, calls, &results);
+        let last: Option<CallId> = results.last().map(|result| result.call.clone());
         let seen = self.note([], Message::Tools { results }, []);
         if !kept.is_terminated() {
             kept.await?;
@@ -162,13 +189,14 @@ impl Agent {
         if repeats >= Habit::LIMIT {
             return Err(Stop::Stuck(repeats));
         }
+        self.watch_calls(last.as_ref()).await?;
         self.check().map(|()| true)
     }
 
     /// Errs when the agent may not go on, nor end well.
     fn check(&self) -> Result<(), Stop> {
         let shared = &self.seat.shared;
-        if self.seat.work.is_cancelled() {
+        if self.seat.work.is_cancelled() && !self.seat.is_dismissed() {
             return Err(Stop::CalledOff);
         }
         if shared.settings.unattended == Unattended::Fail && shared.is_unanswered() {
@@ -184,7 +212,8 @@ impl Agent {
             if self.hear(self.mailbox().take_all()).await? {
                 return Ok(true);
             }
-            if seat.custody.expects_news() {
+            let waits = seat.shared.settings.children_at_end == ChildrenAtEnd::Await;
+            if waits && seat.custody.expects_news() {
                 let _waits = seat.entry.waits();
                 tokio::select! {
                     arrival = self.arrival() => arrival?,
@@ -192,19 +221,42 @@ impl Agent {
                 }
             } else if self.owes_another().await? {
                 return Ok(true);
-            } else if self.stay == Stay::UntilDone {
+            } else if seat.order.stay == Stay::UntilDone {
                 if self.mailbox().close_if_empty() {
                     return Ok(false);
                 }
-            } else {
-                seat.record(vec![EventKind::Rested]).await?;
-                seat.entry.rest(true);
-                let hold = seat.entry.clock.hold();
-                self.arrival().await?;
-                drop(hold);
-                seat.entry.rest(false);
+            } else if !self.rest().await? {
+                return Ok(false);
             }
         }
+    }
+
+    /// Rests until there is something to hear, and reports whether it goes on. It takes up no
+    /// place meanwhile, and its time stands still.
+    async fn rest(&mut self) -> Result<bool, Stop> {
+        let seat = Arc::clone(&self.seat);
+        seat.record(vec![EventKind::Rested]).await?;
+        self.places = None;
+        let told = seat.parent.as_ref().map(|parent| {
+            let (from, text) = (seat.path().clone(), self.words.text.clone());
+            let letter = Letter::Rested { from, text };
+            // In one, so that the parent does not leave before it has heard.
+            parent.entry.mailbox.post_with(letter, || seat.entry.rest(true))
+        });
+        if told != Some(Ok(())) {
+            seat.entry.rest(true);
+        }
+        let hold = seat.entry.clock.hold();
+        let arrival = self.arrival().await;
+        if seat.is_dismissed() {
+            return Ok(false);
+        }
+        arrival?;
+        let places = seat.work.run_until_cancelled(seat.entry.places(&seat.shared)).await;
+        self.places = Some(places.ok_or(Stop::CalledOff)?);
+        drop(hold);
+        seat.entry.rest(false);
+        Ok(true)
     }
 
     /// Looks at the answer, if there is a schema it has to fit. Says what is wrong with it,
@@ -244,7 +296,10 @@ impl Agent {
         let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
         let said = messages.iter().map(|message| EventKind::Said { message: Arc::clone(message) });
         self.seat.record(said.collect()).await?;
-        messages.iter().for_each(|message| self.history.push(Arc::clone(message)));
+        for message in &messages {
+            self.looks.spoil();
+            self.history.push(Arc::clone(message));
+        }
         Ok(!messages.is_empty())
     }
 
@@ -304,15 +359,21 @@ impl Agent {
             }
         };
         let Reply { message, spent, .. } = reply?;
-        self.words.say(message.text(), None);
+        self.say(message.text(), None);
         let is_words = |part: &Part| !matches!(part, Part::Call(_));
         let parts = message.parts().iter().filter(|part| is_words(part)).cloned().collect();
         self.note([spent], Message::Assistant { parts }, []).await?;
         Ok(())
     }
 
+    /// Keeps what was said last, for the outcome and for those who look.
+    fn say(&mut self, text: String, cut: Option<String>) {
+        self.words.say(text, cut);
+        self.seat.entry.words.end(&self.words.text);
+    }
+
     /// Adds a message of the runtime's.
-    async fn tell(&mut self, text: String) -> Result<(), Stop> {
+    pub(crate) async fn tell(&mut self, text: String) -> Result<(), Stop> {
         let origin = Origin::Runtime { ended: Vec::new() };
         self.note([], Message::user(origin, text), []).await?;
         Ok(())

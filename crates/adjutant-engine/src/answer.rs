@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::{notice, schema::Schema};
 
 /// The answer an agent owes.
+#[derive(Clone)]
 pub(crate) struct Answer {
     schema: Arc<Schema>,
     /// The schema as it was written.

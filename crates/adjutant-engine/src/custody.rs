@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{AgentPath, Delivery, Held, State};
+use adjutant_core::{AgentId, AgentPath, Delivery, Held, State};
 use futures_util::{FutureExt as _, future::join_all};
 use tokio::time::timeout;
 
@@ -46,6 +46,11 @@ impl Custody {
         family.children.push(child);
     }
 
+    /// Forgets how a child ended that goes on.
+    pub(crate) fn forget(&self, child: AgentId) {
+        self.family().children.retain(|other| other.identity.id != child);
+    }
+
     /// Reports whether the agent will still be told of a child's end.
     pub(crate) fn expects_news(&self) -> bool {
         self.family().children.iter().any(is_news)
@@ -57,6 +62,21 @@ impl Custody {
         let children = self.family().children.clone();
         let awaited = children.iter().filter(|child| is_news(child));
         join_all(awaited.map(|child| clock.follow(&child.clock))).await;
+    }
+
+    /// Returns how many children are at work.
+    pub(crate) fn at_work(&self) -> u64 {
+        let family = self.family();
+        let at_work = family.children.iter().filter(|child| {
+            let state = child.state();
+            !state.is_final() && state != State::Resting
+        });
+        at_work.count() as u64
+    }
+
+    /// Lets the children go that rest: they have nothing left to do.
+    pub(crate) fn dismiss(&self) {
+        self.family().children.iter().for_each(|child| child.dismiss());
     }
 
     /// Ends everything and returns when it is gone. Names what could not be seen to
@@ -100,7 +120,7 @@ impl Family {
 }
 
 fn is_news(child: &Arc<Entry>) -> bool {
-    child.delivery == Delivery::Pushed && !child.is_claimed()
+    child.delivery == Delivery::Pushed && !child.is_claimed() && !child.is_idle()
 }
 
 /// Ends one thing, or tells why it cannot be seen to end.

@@ -8,7 +8,7 @@ use std::{
 
 use adjutant_core::{
     Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
-    StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch, Verdict,
+    Refusal, StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch, Verdict,
 };
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
@@ -116,6 +116,13 @@ impl Plans {
 
 fn judge(seat: &Seat, call: &ToolCall, stop: StopReason) -> Result<Next, String> {
     let Some((tool, spec)) = seat.tools.find(&call.name) else {
+        let is_below = |tool: &Arc<dyn Tool>| {
+            let spec = tool.spec();
+            spec.name == call.name && spec.effect == Effect::Delegate
+        };
+        if !seat.grant.may_delegate() && seat.shared.tools.iter().any(is_below) {
+            return Err(Refusal::TooDeep { limit: seat.path().depth() }.to_string());
+        }
         let names = seat.tools.names().join(", ");
         return Err(format!("there is no tool named `{}`; there are: {names}", call.name));
     };
@@ -250,7 +257,7 @@ async fn run(host: &CallHost, job: Job) -> Result<String, ToolError> {
     let end = match end {
         Some(Ok(end)) => end?,
         Some(Err(panic)) => Err(ToolError(broken(&*panic))),
-        None => Err(ToolError("stopped before it had ended; what it did is not known".to_owned())),
+        None => Err(ToolError(ToolResult::GIVEN_UP.to_owned())),
     };
     host.hook_after(hooked.as_ref(), &end).await;
     end

@@ -6,8 +6,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentPath, Answer, Ask, CallId, Change, Delegation, EventKind, Fact, Grant, Held, History,
-    Host, Image, JournalError, Recorder, ToolError, Touch,
+    AgentPath, Answer, Ask, CallId, Change, Comms, Delegation, EventKind, Fact, Grant, Held,
+    History, Host, Image, JournalError, Notes, Order, Peers, Recorder, ToolError, Touch,
 };
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
@@ -68,6 +68,10 @@ impl Host for CallHost {
         &self.call
     }
 
+    fn order(&self) -> &Order {
+        &self.seat.order
+    }
+
     fn workdir(&self) -> &Path {
         &self.seat.workdir
     }
@@ -118,6 +122,14 @@ impl Host for CallHost {
 
     fn delegation(&self) -> Option<&dyn Delegation> {
         self.seat.grant.may_delegate().then_some(self)
+    }
+
+    fn comms(&self) -> Option<&dyn Comms> {
+        (self.seat.order.peers != Peers::Nobody).then_some(self)
+    }
+
+    fn notes(&self) -> &dyn Notes {
+        self
     }
 }
 

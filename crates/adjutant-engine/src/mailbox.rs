@@ -19,6 +19,8 @@ pub(crate) enum Letter {
     Message { from: Option<AgentPath>, text: String, when: When },
     /// A background child ended.
     Ended(Arc<Entry>),
+    /// A child that stays has said its say, and rests.
+    Rested { from: AgentPath, text: String },
 }
 
 /// Why a letter was not taken.
@@ -58,10 +60,14 @@ impl Mailbox {
         if letters.is_closed {
             return Err(NotTaken::Closed);
         }
-        // News of children is never turned away: there is one a child at most.
-        let is_message = matches!(letter, Letter::Message { .. });
-        if is_message && letters.unheard.len() >= CAPACITY {
-            return Err(NotTaken::Full);
+        // News of children is never turned away: a child ends once, and of those that rest again
+        // and again the latest is news.
+        if letters.unheard.len() >= CAPACITY {
+            match &letter {
+                Letter::Message { .. } => return Err(NotTaken::Full),
+                Letter::Rested { from, .. } => letters.forget_rest(from),
+                Letter::Ended(_) => {}
+            }
         }
         let done = act();
         letters.unheard.push_back(letter);
@@ -98,15 +104,33 @@ impl Mailbox {
         self.lock().is_closed = true;
     }
 
+    /// Reports whether everything was heard.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().unheard.is_empty()
+    }
+
+    /// Reports whether there is something that was said to the agent, and not only news.
+    pub(crate) fn has_message(&self) -> bool {
+        self.lock().unheard.iter().any(|letter| matches!(letter, Letter::Message { .. }))
+    }
+
     /// Returns when something is there.
     pub(crate) async fn arrival(&self) {
-        while self.lock().unheard.is_empty() {
+        while self.is_empty() {
             self.arrived.notified().await;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Letters> {
         self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Letters {
+    /// Forgets that a child rested.
+    fn forget_rest(&mut self, child: &AgentPath) {
+        self.unheard
+            .retain(|letter| !matches!(letter, Letter::Rested { from, .. } if from == child));
     }
 }
 
@@ -136,5 +160,17 @@ mod tests {
         assert_eq!(mailbox.post(message(When::Steer)), Err(NotTaken::Full));
         assert_eq!(mailbox.take_urgent().len(), 1);
         assert_eq!(mailbox.take_all().len(), CAPACITY - 1);
+    }
+    #[test]
+    fn a_child_that_rests_again_and_again_does_not_fill_the_mailbox() {
+        let mailbox = Mailbox::default();
+        for number in 0..2 * CAPACITY {
+            let (from, text) = (AgentPath::root().child("a", 1), number.to_string());
+            mailbox.post(Letter::Rested { from, text }).unwrap();
+        }
+        let letters = mailbox.take_all();
+        assert!(letters.len() <= CAPACITY, "{}", letters.len());
+        let last = (2 * CAPACITY - 1).to_string();
+        assert!(matches!(letters.last(), Some(Letter::Rested { text, .. }) if *text == last));
     }
 }

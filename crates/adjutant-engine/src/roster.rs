@@ -2,17 +2,33 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
-use adjutant_core::{AgentId, AgentPath, Delivery, Purse, Report, State, Status};
-use tokio::{sync::watch, time::Instant};
+use adjutant_core::{
+    AgentId, AgentPath, Chosen, Delivery, Grant, History, Isolation, Model, Order, Peers, Purse,
+    Refusal, Report, State, Status,
+};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{clock::Clock, mailbox::Mailbox, seat::Identity};
+use crate::{
+    answer::Answer,
+    clock::Clock,
+    mailbox::Mailbox,
+    places::Places,
+    seat::{Identity, Seat},
+    session::Shared,
+    toolset::ToolSet,
+    words::Words,
+};
 
 /// How many finished agents are remembered; the journal has all.
 const FINISHED: usize = 256;
@@ -21,15 +37,22 @@ const FINISHED: usize = 256;
 pub(crate) struct Entry {
     pub(crate) identity: Arc<Identity>,
     pub(crate) delivery: Delivery,
+    pub(crate) peers: Peers,
     /// Cancelled when the agent is told to stop. What it does hangs below, by way of
     /// its seat's `work`, which also ends when its time is up.
     pub(crate) cancel: CancellationToken,
     pub(crate) purse: Arc<Purse>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) mailbox: Mailbox,
+    pub(crate) words: Words,
     waits: AtomicUsize,
     is_resting: AtomicBool,
+    is_dismissed: AtomicBool,
     is_claimed: AtomicBool,
+    /// Where its place among its parent's children comes from.
+    family: Option<Arc<Semaphore>>,
+    /// What was found for it while it rested.
+    places: Mutex<Option<Places>>,
     started: Instant,
     report: watch::Sender<Option<Report>>,
 }
@@ -37,24 +60,62 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(
         identity: Arc<Identity>,
-        delivery: Delivery,
+        order: &Order,
         cancel: CancellationToken,
         purse: Arc<Purse>,
         clock: Arc<Clock>,
     ) -> Self {
         Self {
             identity,
-            delivery,
+            delivery: order.delivery,
+            peers: order.peers,
             cancel,
             purse,
             clock,
             mailbox: Mailbox::default(),
+            words: Words::default(),
             waits: AtomicUsize::new(0),
             is_resting: AtomicBool::new(false),
+            is_dismissed: AtomicBool::new(false),
             is_claimed: AtomicBool::new(false),
+            family: None,
+            places: Mutex::default(),
             started: Instant::now(),
             report: watch::Sender::new(None),
         }
+    }
+
+    pub(crate) fn with_places_in(self, family: Option<Arc<Semaphore>>) -> Self {
+        Self { family, ..self }
+    }
+
+    /// Finds places for an agent that is about to be woken, if there are any left.
+    pub(crate) fn find_places(&self, shared: &Shared) -> Result<Option<Places>, Refusal> {
+        let is_placed = self.held_places().is_some();
+        let family = self.family.as_ref().filter(|_| self.is_resting() && !is_placed);
+        family.map(|family| Places::take(shared, family)).transpose()
+    }
+
+    /// Gives an agent that rests what was found for it.
+    pub(crate) fn give_places(&self, places: Option<Places>) {
+        if places.is_some() && self.is_resting() {
+            *self.held_places() = places;
+        }
+    }
+
+    /// Returns the places that were found for the agent, or waits for some: what it hears from
+    /// the runtime nobody found a place for.
+    pub(crate) async fn places(&self, shared: &Shared) -> Places {
+        let found = self.held_places().take();
+        match (found, &self.family) {
+            (Some(places), _) => places,
+            (None, Some(family)) => Places::wait(shared, family).await,
+            (None, None) => Places::default(),
+        }
+    }
+
+    fn held_places(&self) -> MutexGuard<'_, Option<Places>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the agent's end.
@@ -69,8 +130,28 @@ impl Entry {
         }
     }
 
+    /// Waits until the agent has nothing more to do: it has ended, or it rests and has heard what
+    /// was said to it.
+    pub(crate) async fn settled(&self) {
+        let mut report = self.report.subscribe();
+        loop {
+            let has_ended = report.borrow_and_update().is_some();
+            if has_ended || self.is_idle() {
+                return;
+            }
+            // The sender is our own, so the wait cannot fail.
+            let _ = report.changed().await;
+        }
+    }
+
+    /// Reports whether the agent rests and has heard what was said to it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_resting() && !self.mailbox.has_message()
+    }
+
     /// Notes the agent's end.
     pub(crate) fn finish(&self, report: Report) {
+        drop(self.held_places().take());
         self.report.send_replace(Some(report));
     }
 
@@ -90,7 +171,26 @@ impl Entry {
     }
 
     pub(crate) fn rest(&self, is_resting: bool) {
+        // What somebody found too late is not kept.
+        drop(self.held_places().take());
         self.is_resting.store(is_resting, Relaxed);
+        // Those who wait for it look again.
+        self.report.send_modify(|_| ());
+    }
+
+    pub(crate) fn is_resting(&self) -> bool {
+        self.is_resting.load(Relaxed)
+    }
+
+    /// Lets an agent that rests go: its work is done.
+    pub(crate) fn dismiss(&self) {
+        if self.is_idle() {
+            self.is_dismissed.store(true, Relaxed);
+        }
+    }
+
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.is_dismissed.load(Relaxed)
     }
 
     pub(crate) fn millis(&self) -> u64 {
@@ -101,7 +201,7 @@ impl Entry {
         if let Some(report) = &*self.report.borrow() {
             return report.outcome.ending.into();
         }
-        if self.is_resting.load(Relaxed) {
+        if self.is_resting() {
             State::Resting
         } else if self.waits.load(Relaxed) > 0 {
             State::Waiting
@@ -119,6 +219,7 @@ impl Entry {
             state: self.state(),
             millis: receipt.map_or_else(|| self.millis(), |receipt| receipt.millis),
             tokens: receipt.map_or_else(|| self.purse.spending().tokens, |receipt| receipt.tokens),
+            words: self.words.latest(),
             report,
         }
     }
@@ -133,6 +234,39 @@ impl Drop for Waits<'_> {
     }
 }
 
+/// What is left of an agent that has ended, for it to go on with. Nothing of it leads back to
+/// the session, which ends when nobody holds it any more.
+pub(crate) struct Remains {
+    pub(crate) order: Arc<Order>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) chosen: Chosen,
+    pub(crate) instructions: Arc<str>,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) tools: Arc<ToolSet>,
+    pub(crate) grant: Grant,
+    pub(crate) workdir: Arc<Path>,
+    /// How many children it has had: no two have the same path.
+    pub(crate) born: u32,
+    pub(crate) history: History,
+}
+
+impl Remains {
+    pub(crate) fn of(seat: &Seat, history: History) -> Self {
+        Self {
+            order: Arc::clone(&seat.order),
+            model: Arc::clone(&seat.model),
+            chosen: seat.chosen,
+            instructions: Arc::clone(&seat.instructions),
+            answer: seat.answer.clone(),
+            tools: Arc::clone(&seat.tools),
+            grant: seat.grant.clone(),
+            workdir: Arc::clone(&seat.workdir),
+            born: seat.family.born(),
+            history,
+        }
+    }
+}
+
 /// Every agent of the session, in the order they started.
 #[derive(Default)]
 pub(crate) struct Roster(Mutex<Names>);
@@ -142,7 +276,7 @@ struct Names {
     // Ids are made from the time, so this is the order of starting.
     entries: BTreeMap<AgentId, Arc<Entry>>,
     ids: HashMap<AgentPath, AgentId>,
-    finished: VecDeque<AgentId>,
+    finished: VecDeque<(AgentId, Remains)>,
 }
 
 impl Roster {
@@ -153,15 +287,34 @@ impl Roster {
     }
 
     /// Moves an agent to the finished ones and forgets the oldest of too many.
-    pub(crate) fn retire(&self, id: AgentId) {
+    pub(crate) fn retire(&self, id: AgentId, remains: Remains) {
         let mut names = self.lock();
-        names.finished.push_back(id);
+        names.finished.push_back((id, remains));
         if names.finished.len() > FINISHED
-            && let Some(oldest) = names.finished.pop_front()
+            && let Some((oldest, _)) = names.finished.pop_front()
             && let Some(entry) = names.entries.remove(&oldest)
         {
             names.ids.remove(&entry.identity.path);
         }
+    }
+
+    /// Takes what is left of an agent that has ended, if it can go on. Whoever has it has to make
+    /// it do so.
+    pub(crate) fn take_remains(&self, id: AgentId) -> Option<Remains> {
+        let finished = &mut self.lock().finished;
+        let can_go_on = |(other, remains): &(AgentId, Remains)| {
+            // What worked in a place of its own has nowhere to go on.
+            *other == id && remains.order.isolation == Isolation::Shared
+        };
+        let place = finished.iter().position(can_go_on)?;
+        finished.remove(place).map(|(_, remains)| remains)
+    }
+
+    /// Returns what an agent that has ended knew.
+    pub(crate) fn history(&self, id: AgentId) -> Option<History> {
+        let names = self.lock();
+        let (_, remains) = names.finished.iter().find(|(other, _)| *other == id)?;
+        Some(remains.history.clone())
     }
 
     pub(crate) fn find(&self, path: &AgentPath) -> Option<Arc<Entry>> {

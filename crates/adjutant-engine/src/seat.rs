@@ -10,7 +10,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Bench, CallId, Event, EventKind, Grant, JournalError, Millis, Model,
+    AgentId, AgentPath, Bench, CallId, Chosen, Event, EventKind, Grant, JournalError, Millis,
+    Model, Order,
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,8 @@ pub(crate) struct Seat {
     pub(crate) shared: Arc<Shared>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) model: Arc<dyn Model>,
+    /// Who chose it.
+    pub(crate) chosen: Chosen,
     /// What its children are told too, if nobody says otherwise.
     pub(crate) instructions: Arc<str>,
     /// What it is told.
@@ -52,6 +55,9 @@ pub(crate) struct Seat {
     /// Where it works alone, if it does.
     pub(crate) bench: Mutex<Option<Box<dyn Bench>>>,
     pub(crate) failed_hooks: FailedHooks,
+    /// What it was ordered to do.
+    pub(crate) order: Arc<Order>,
+    pub(crate) parent: Option<Arc<Self>>,
 }
 
 /// How many children an agent has had, and has now.
@@ -64,8 +70,13 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    pub(crate) fn of(places: usize) -> Self {
-        Self { born: AtomicU32::new(0), places: self::places(places), door: Semaphore::new(1) }
+    /// Makes room for the children of one that has had so many.
+    pub(crate) fn of(places: usize, born: u32) -> Self {
+        Self { born: AtomicU32::new(born), places: self::places(places), door: Semaphore::new(1) }
+    }
+
+    pub(crate) fn born(&self) -> u32 {
+        self.born.load(Relaxed)
     }
 
     pub(crate) fn next(&self) -> u32 {
@@ -83,6 +94,12 @@ impl Identity {
 impl Seat {
     pub(crate) fn path(&self) -> &AgentPath {
         &self.entry.identity.path
+    }
+
+    /// Reports whether the agent was let go while it rested, or rested below one that was.
+    pub(crate) fn is_dismissed(&self) -> bool {
+        let is_above = || self.parent.as_ref().is_some_and(|parent| parent.is_dismissed());
+        self.entry.is_dismissed() || self.entry.is_idle() && is_above()
     }
 
     /// Keeps events, all or none, then shows them.

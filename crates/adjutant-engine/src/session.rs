@@ -10,9 +10,9 @@ use std::{
 };
 
 use adjutant_core::{
-    Address, AgentPath, Allowance, Bus, Command, Detail, Errand, EventKind, Grant, History, Hooks,
-    Journal, JournalError, Models, Order, Purse, Refusal, Report, Rulebook, Seq, SessionId, Tool,
-    Vault, When, Workshop,
+    Address, AgentPath, Allowance, Bus, Chosen, Command, Detail, Errand, EventKind, Grant, History,
+    Hooks, Journal, JournalError, Models, Order, Purse, Refusal, Report, Rulebook, Seq, SessionId,
+    Stay, Tool, Vault, When, Workshop,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::Value;
@@ -22,12 +22,16 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Events, Settings,
     clock::Clock,
-    delegate::{self, Birth, Places},
     desk::Desk,
+    life::{self, Birth},
+    memory::Memory,
+    notes::Board,
     pace::Pace,
+    places::Places,
     roster::{Entry, Roster},
     seat::Identity,
     standing::Standing,
+    start,
     toolset::ToolSet,
 };
 
@@ -71,15 +75,6 @@ pub struct Root {
     pub stay: Stay,
 }
 
-/// When an agent leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stay {
-    /// When its task is done.
-    UntilDone,
-    /// When it is told to; between tasks it rests.
-    UntilTold,
-}
-
 /// A command did not reach its agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -102,6 +97,8 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) desk: Desk,
     pub(crate) roster: Roster,
+    pub(crate) board: Board,
+    pub(crate) memory: Memory,
     /// Places for agents at work.
     pub(crate) agents: Arc<Semaphore>,
     /// Places for running calls.
@@ -172,6 +169,8 @@ impl Session {
             bus,
             desk: Desk::default(),
             roster: Roster::default(),
+            board: Board::default(),
+            memory: Memory::default(),
             agents: places(settings.max_concurrent_agents),
             ops: places(settings.max_concurrent_ops),
             paces: Mutex::default(),
@@ -197,17 +196,20 @@ impl Session {
         }
         let model = self.0.models.find(&model);
         let model = model.map_err(|error| Refusal::NoModel(error.to_string()))?;
-        let order = Order { name: "root".to_owned(), task, schema, ..Order::default() };
+        let order = Order { name: "root".to_owned(), task, schema, stay, ..Order::default() };
         let purse = Purse::open(AgentPath::root(), allowance);
-        let answer = delegate::owed(&order, &purse, &*model)?;
+        let answer = start::owed(&order, &purse, &*model)?;
         let birth = Birth {
             shared: Arc::clone(&self.0),
             path: AgentPath::root(),
+            id: None,
+            born: 0,
             call: None,
             model,
+            chosen: Chosen::Named,
             instructions: system,
             answer,
-            tools: Arc::new(ToolSet::of(&self.0.tools, &grant)),
+            tools: Arc::new(ToolSet::of(&self.0.tools, &grant, &order)),
             grant,
             purse,
             clock: Clock::start(allowance.time()),
@@ -218,7 +220,7 @@ impl Session {
             parent: None,
         };
         let listening = self.0.bus.listen(self.address(AgentPath::root()));
-        delegate::launch(birth, order, History::default(), Vec::new(), stay);
+        life::launch(birth, order, History::default(), Vec::new());
         let root = self.0.roster.find(&AgentPath::root());
         if let Some(root) = root {
             tokio::spawn(route(Arc::clone(&self.0), root, listening));

@@ -1,6 +1,6 @@
 //! What a session is told once and keeps.
 
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 use adjutant_core::AllowedModels;
 
@@ -23,6 +23,19 @@ pub struct Settings {
     pub schema_repairs: u32,
     /// The models a call may name for a child.
     pub allowed_models: AllowedModels,
+    /// The provider of a child whose call names neither provider nor model; without it, its
+    /// parent's.
+    pub child_provider: Option<String>,
+    /// The model of such a child.
+    pub child_model: Option<String>,
+    /// What a child is told whose call does not say.
+    pub child_instructions: ChildInstructions,
+    /// What becomes of children in the background when their parent has nothing more to do.
+    pub children_at_end: ChildrenAtEnd,
+    /// The most tokens one child may be given.
+    pub max_budget_per_agent: Option<NonZeroU64>,
+    /// When the root is asked whether it is to go on.
+    pub breaker: Breaker,
     /// What becomes of an agent that asks when nobody is there.
     pub unattended: Unattended,
     /// What becomes of what an agent below the root would ask.
@@ -65,6 +78,33 @@ pub enum ChildQuestions {
     Deny,
 }
 
+/// What a child is told whose call does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildInstructions {
+    /// What its parent is told.
+    Inherit,
+    /// Nothing.
+    None,
+}
+
+/// What becomes of children in the background when their parent has nothing more to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildrenAtEnd {
+    /// It waits for them, and hears what they found.
+    Await,
+    /// They are cancelled.
+    Cancel,
+}
+
+/// After how many tool calls of the root something is done about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breaker {
+    /// It is told how many it has made.
+    pub warn_at: Option<NonZeroU64>,
+    /// A person is asked whether it is to go on; again after as many more.
+    pub pause_at: Option<NonZeroU64>,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -76,6 +116,12 @@ impl Default for Settings {
             retry: Retry::default(),
             schema_repairs: 2,
             allowed_models: AllowedModels::default(),
+            child_provider: None,
+            child_model: None,
+            child_instructions: ChildInstructions::Inherit,
+            children_at_end: ChildrenAtEnd::Await,
+            max_budget_per_agent: None,
+            breaker: Breaker::default(),
             unattended: Unattended::GoOn,
             child_questions: ChildQuestions::Raise,
             question_grace: Duration::from_secs(5),

@@ -18,6 +18,8 @@ pub(crate) enum Stop {
     Unattended,
     #[error("it did the same thing {0} times in a row, with the same results")]
     Stuck(usize),
+    #[error("a person stopped it after {0} tool calls")]
+    Paused(u64),
     #[error("its answer does not fit the schema: {0}")]
     Misfit(String),
     #[error(transparent)]
@@ -30,7 +32,7 @@ impl Stop {
     /// Reports whether the agent may say a few last words: a limit was reached, but
     /// nothing is wrong.
     pub(crate) fn allows_last_words(&self) -> bool {
-        matches!(self, Self::OutOfTime | Self::Exhausted(_))
+        matches!(self, Self::OutOfTime | Self::Exhausted(_) | Self::Paused(_))
     }
 
     /// Makes the outcome of an agent that had said `text`.
@@ -39,7 +41,9 @@ impl Stop {
         match self {
             Self::CalledOff => Outcome::short(Ending::Cancelled, text, reason),
             Self::OutOfTime => Outcome::short(Ending::Timeout, text, reason),
-            Self::Exhausted(_) => Outcome::short(Ending::BudgetExceeded, text, reason),
+            Self::Exhausted(_) | Self::Paused(_) => {
+                Outcome::short(Ending::BudgetExceeded, text, reason)
+            }
             Self::Model(_) => Outcome::failed(Cause::Model, text, reason),
             Self::Unattended => Outcome::failed(Cause::Unattended, text, reason),
             Self::Stuck(_) => Outcome::failed(Cause::Stuck, text, reason),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Grant, Tool, ToolSpec};
+use adjutant_core::{Grant, Order, Tool, ToolSpec};
 
 /// The tools an agent is offered.
 #[derive(Default)]
@@ -12,9 +12,10 @@ pub(crate) struct ToolSet {
 }
 
 impl ToolSet {
-    /// Returns those of the session's tools that a grant offers.
-    pub(crate) fn of(all: &[Arc<dyn Tool>], grant: &Grant) -> Self {
-        let offered = all.iter().map(|tool| (tool, tool.spec()));
+    /// Returns those of the session's tools that a grant offers and that have something to
+    /// offer to the agent of that order.
+    pub(crate) fn of(all: &[Arc<dyn Tool>], grant: &Grant, order: &Order) -> Self {
+        let offered = all.iter().filter_map(|tool| Some((tool, tool.offer(order, grant)?)));
         let offered = offered.filter(|(_, spec)| grant.offers(spec));
         let (tools, specs) = offered.map(|(tool, spec)| (Arc::clone(tool), spec)).unzip();
         Self { tools, specs }

@@ -27,6 +27,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) gauge: &'a mut Gauge,
     pub(crate) number: u64,
     pub(crate) turn: Turn,
+    /// Whether it may call tools.
+    pub(crate) choice: ToolChoice,
     /// Ends the turn.
     pub(crate) token: &'a CancellationToken,
 }
@@ -109,6 +111,7 @@ async fn attempt_once(seat: &Seat, ask: &mut Ask<'_>) -> Result<Reply, Failure> 
         Some(reserved) => reserved.map_err(Stop::from)?,
     };
     reservation.sent();
+    seat.entry.words.begin();
     let mut draft = Draft::default();
     let end = listen(seat, ask, reservation.output(), &mut draft).await;
     settle(ask, draft, reservation, end)
@@ -128,10 +131,7 @@ async fn listen(
         system: &seat.system,
         messages,
         tools: &seat.tools.specs,
-        choice: match ask.turn {
-            Turn::Ordinary => ToolChoice::Free,
-            Turn::Last => ToolChoice::None,
-        },
+        choice: ask.choice,
         schema: seat.answer.as_ref().map(|answer| &*answer.written),
         max_output,
     };
@@ -224,6 +224,7 @@ impl Draft {
             Delta::Text(text) => {
                 self.bytes += text.len();
                 self.shown.push_str(&text);
+                seat.entry.words.add(&text);
                 seat.show(|| EventKind::Saying { of: Fragment::Text, text });
             }
             Delta::Reasoning(text) => {

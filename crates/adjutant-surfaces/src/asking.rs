@@ -134,8 +134,9 @@ fn question_text(question: &Question) -> String {
     match &*question.ask {
         Ask::Question { prompt, choices } => {
             let mut text = format!("{path} asks: {}\n", indented(&clean(prompt)));
+            let mark = reply::mark(choices);
             for (number, choice) in (1..).zip(choices) {
-                text += &format!("  {number}) {}\n", one_line(choice));
+                text += &format!("  {mark}{number}) {}\n", one_line(choice));
             }
             text
         }
@@ -179,6 +180,9 @@ fn indented(text: &str) -> String {
 
 fn prompt(ask: &Ask) -> &'static str {
     match ask {
+        Ask::Question { choices, .. } if reply::mark(choices) == "#" => {
+            "[a value, or # and the number of a choice] > "
+        }
         Ask::Question { .. } => "> ",
         Ask::Permission { rules, .. } if rules.is_empty() => {
             "allow? [y = once, n = no, or n and why not] "
@@ -186,5 +190,24 @@ fn prompt(ask: &Ask) -> &'static str {
         Ask::Permission { .. } => {
             "allow? [y = once, s = this session, a = always, n = no, or n and why not] "
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn where_choices_are_numbers_it_is_said_how_to_choose() {
+        let choices = ["2", "4"].map(str::to_owned).into();
+        let ask = Arc::new(Ask::Question { prompt: "how many?".to_owned(), choices });
+        let id = Uuid::from_u128(1).into();
+        let question = Question { path: AgentPath::root(), id, ask: Arc::clone(&ask) };
+        assert_eq!(question_text(&question), "root asks: how many?\n  #1) 2\n  #2) 4\n");
+        assert_eq!(prompt(&ask), "[a value, or # and the number of a choice] > ");
     }
 }

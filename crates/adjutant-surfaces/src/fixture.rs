@@ -6,8 +6,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Answer, Ask, Effect, Ending, Event, EventKind, Message, Millis, Mode,
-    Order, Outcome, Part, QuestionId, Receipt, ToolCall, Tree, Usage,
+    AgentId, AgentPath, Answer, Ask, Chosen, Effect, Ending, Event, EventKind, Message, Millis,
+    Mode, Order, Outcome, Part, QuestionId, Receipt, ToolCall, Tree, Usage,
 };
 use adjutant_engine::Seen;
 use serde_json::json;
@@ -91,10 +91,12 @@ pub(crate) fn started(task: &str) -> EventKind {
     EventKind::Started {
         order: Arc::new(Order { task: task.to_owned(), ..Order::default() }),
         model: "scripted/one".into(),
+        chosen: Chosen::Named,
         mode: Mode::Ask,
         tools: Vec::new(),
         clamped: Vec::new(),
         inherited: 0,
+        workdir: None,
     }
 }
 

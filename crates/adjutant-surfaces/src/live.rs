@@ -86,6 +86,9 @@ impl Live {
             | EventKind::Spent { .. }
             | EventKind::Compacted { .. }
             | EventKind::Mailed { .. }
+            | EventKind::Planned { .. }
+            | EventKind::TaskEnded { .. }
+            | EventKind::Noted { .. }
             | EventKind::Rested => {}
         }
     }

@@ -14,14 +14,27 @@ pub(crate) fn read(ask: &Ask, line: &str) -> Result<Answer, String> {
     }
 }
 
+/// Returns what stands before the number of a choice: where choices are numbers themselves, a
+/// number alone could be meant as it is.
+pub(crate) fn mark(choices: &[String]) -> &'static str {
+    let is_number = |choice: &String| choice.trim().parse::<f64>().is_ok();
+    if choices.iter().any(is_number) { "#" } else { "" }
+}
+
 fn words(choices: &[String], line: &str) -> Result<Answer, String> {
-    let number: Option<usize> = line.parse().ok();
-    let chosen = number.and_then(|number| choices.get(number.checked_sub(1)?));
-    let is_text = choices.is_empty() || number.is_none() || choices.iter().any(|it| it == line);
+    let (mark, most) = (mark(choices), choices.len());
+    let number = |text: &str| text.parse::<usize>().ok();
+    let place = line.strip_prefix(mark).and_then(number);
+    let chosen = place.and_then(|place| choices.get(place.checked_sub(1)?));
+    // Of two meanings neither is guessed.
+    let is_unclear = number(line).is_some_and(|it| mark == "#" && (1..=most).contains(&it));
     match chosen {
+        _ if choices.is_empty() || choices.iter().any(|it| it == line) => {
+            Ok(Answer::Words { text: line.to_owned() })
+        }
         Some(choice) => Ok(Answer::Words { text: choice.clone() }),
-        None if is_text => Ok(Answer::Words { text: line.to_owned() }),
-        None => Err(format!("there are choices 1 to {}; or answer in words\n", choices.len())),
+        None if place.is_none() && !is_unclear => Ok(Answer::Words { text: line.to_owned() }),
+        None => Err(format!("there are choices {mark}1 to {mark}{most}; or answer in words\n")),
     }
 }
 
@@ -63,8 +76,12 @@ mod tests {
     use crate::fixture;
 
     fn answer(line: &str) -> Result<Answer, String> {
-        let choices = ["euro".to_owned(), "dollar".to_owned(), "8080".to_owned()];
-        read(&Ask::Question { prompt: "which?".into(), choices: choices.into() }, line)
+        choose(&["euro", "dollar", "yen"], line)
+    }
+
+    fn choose(choices: &[&str], line: &str) -> Result<Answer, String> {
+        let choices = choices.iter().map(|choice| (*choice).to_owned()).collect();
+        read(&Ask::Question { prompt: "which?".into(), choices }, line)
     }
 
     fn words(text: &str) -> Result<Answer, String> {
@@ -79,7 +96,19 @@ mod tests {
     fn a_number_chooses_and_anything_else_is_free_text() {
         assert_eq!(answer("2"), words("dollar"));
         assert_eq!(answer(" yen, please \n"), words("yen, please"));
-        assert_eq!(answer("8080"), words("8080"));
+        assert_eq!(answer("#2"), words("#2"));
+    }
+
+    #[test]
+    fn where_choices_are_numbers_a_number_is_what_it_is() {
+        let answer = |line| choose(&["2", "4", "8"], line);
+        assert_eq!(answer("2"), words("2"));
+        assert_eq!(answer("#2"), words("4"));
+        assert_eq!(answer("16"), words("16"));
+        // The first or none of them.
+        assert!(answer("1").unwrap_err().contains("#1 to #3"));
+        assert!(answer("#4").unwrap_err().contains("#1 to #3"));
+        assert_eq!(choose(&["auto", "0.5"], "#1"), words("auto"));
     }
 
     #[test]

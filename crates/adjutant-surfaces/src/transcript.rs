@@ -34,6 +34,9 @@ pub(crate) fn line(event: &Event) -> Option<String> {
         | EventKind::Changed { .. }
         | EventKind::Spent { .. }
         | EventKind::Mailed { .. }
+        | EventKind::Planned { .. }
+        | EventKind::TaskEnded { .. }
+        | EventKind::Noted { .. }
         | EventKind::Rested => return None,
     };
     Some(format!("{} {told}", event.path))

@@ -11,7 +11,7 @@ use adjutant_core::{
     Access, Allowance, Answer, Ask, Bus, Charter, Effect, Grant, Host, Journal, Mode, NoRulebook,
     Refusal, Tool, ToolError, ToolSpec,
 };
-use adjutant_engine::{Events, Parts, Root, Session, Settings, Stay};
+use adjutant_engine::{Events, Parts, Root, Session, Settings};
 use adjutant_models::{
     Catalogue, Pace, Scripted,
     script::{Reply, Script, call},
@@ -131,7 +131,7 @@ async fn begin(session: &Session) -> Result<(), Refusal> {
         grant,
         allowance: Allowance::default(),
         workdir: Path::new("/").into(),
-        stay: Stay::UntilDone,
+        stay: adjutant_core::Stay::UntilDone,
     };
     session.begin(root, "greet".to_owned()).await
 }

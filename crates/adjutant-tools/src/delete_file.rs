@@ -34,7 +34,7 @@ impl TypedTool for DeleteFile {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find_entry(&args.path, workdir).touch(Effect::Write)
+        Place::find_entry(&args.path, workdir).written()
     }
 
     fn summary(&self, args: &Args) -> String {

@@ -36,7 +36,7 @@ impl TypedTool for EditFile {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(&args.path, workdir).touch(Effect::Write)
+        Place::find(&args.path, workdir).written()
     }
 
     fn summary(&self, args: &Args) -> String {

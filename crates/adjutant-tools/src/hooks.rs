@@ -4,7 +4,7 @@
 //! on its standard input what it is about. It has a keeper, so that nothing it starts outlives
 //! it.
 
-use std::{io, path::Path, time::Duration};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use adjutant_core::{Held, HookedCall, Hooks, Occasion, Pattern, Scene, Target};
 use futures_util::future::BoxFuture;
@@ -18,6 +18,7 @@ use crate::{
     Environment, brief,
     keeper::{Keeper, KeptProcess},
     pipe::{hear_out, pipe},
+    sandbox::Seals,
 };
 
 /// The most of what a hook is told in one place.
@@ -94,6 +95,8 @@ pub struct CommandHooks {
     pub keeper: Keeper,
     /// What they see of the environment.
     pub environment: Environment,
+    /// The files of theirs that agents can come near.
+    pub seals: Arc<Seals>,
 }
 
 impl Hooks for CommandHooks {
@@ -200,6 +203,7 @@ impl CommandHooks {
         if input.len() > MOST_INPUT {
             return Err(format!("{} bytes are more than it can be told", input.len()));
         }
+        self.seals.check()?;
         let cannot = |error: io::Error| format!("cannot be run: {error}");
         let (stdout, to_stdout) = pipe().map_err(cannot)?;
         let (stderr, to_stderr) = pipe().map_err(cannot)?;

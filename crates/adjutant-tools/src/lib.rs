@@ -9,9 +9,9 @@
 //!   files is in [`Files`].
 //! * The net: `web_fetch`.
 //! * People: `ask_user`.
-//! * Other agents: `sub_agent`, `agent_spawn`, `agent_status`, `agent_cancel`,
-//!   `agent_list`. Each makes an [`Order`](adjutant_core::Order) or asks the runtime, and
-//!   puts the answer into words; the delegating is done elsewhere.
+//! * Other agents: those in [`DELEGATION_TOOLS`], `send_message` and `peers`. Each makes an
+//!   [`Order`](adjutant_core::Order) or asks the runtime, and puts the answer into words; the
+//!   delegating is done elsewhere.
 //! * Commands: `run_command`, `read_output`, `write_input`, `stop_command`. A [`keeper`] runs
 //!   each so that nothing it starts outlives it.
 
@@ -54,6 +54,9 @@ mod lookup;
 pub mod mcp;
 #[cfg(unix)]
 mod multi_edit;
+mod notes;
+#[cfg(unix)]
+mod orders;
 mod picture;
 #[cfg(unix)]
 mod pipe;
@@ -80,11 +83,13 @@ mod write_file;
 
 use std::sync::Arc;
 
-use adjutant_core::Tool;
+use adjutant_core::{Definitions, Tool};
 
 #[cfg(unix)]
 pub use commands::{CommandSettings, Environment};
-pub use delegation::DelegationSettings;
+pub use delegation::{
+    DelegationSettings, Earlier, NAMES as DELEGATION_TOOLS, Parameters, PlanSettings, Style,
+};
 pub use files::{By, Current, Files, MyTurn, Stale, Stamp, Version};
 #[cfg(unix)]
 pub use hooks::{CommandHooks, Hook, HookEvent};
@@ -100,6 +105,8 @@ pub use worktree::Worktrees;
 pub struct Settings {
     /// How other agents are started.
     pub delegation: DelegationSettings,
+    /// The named agents.
+    pub definitions: Option<Arc<dyn Definitions>>,
     /// What is known of files, by all that change them.
     pub files: Arc<Files>,
     /// What may be reached on the net.
@@ -111,7 +118,6 @@ pub struct Settings {
 
 /// Returns every tool there is. Which of them an agent has is for its grant to say.
 pub fn all(settings: &Settings) -> Vec<Arc<dyn Tool>> {
-    let delegation = &settings.delegation;
     let mut tools = vec![
         erase(list_dir::ListDir),
         erase(read_file::ReadFile(Arc::clone(&settings.files))),
@@ -119,12 +125,8 @@ pub fn all(settings: &Settings) -> Vec<Arc<dyn Tool>> {
         erase(search_files::SearchFiles),
         erase(web::WebFetch::new(&settings.web)),
         erase(ask_user::AskUser),
-        erase(delegation::SubAgent::new(delegation)),
-        erase(delegation::AgentSpawn::new(delegation)),
-        erase(delegation::AgentStatus),
-        erase(delegation::AgentCancel),
-        erase(delegation::AgentList),
     ];
+    tools.extend(delegation::tools(&settings.delegation, settings.definitions.clone()));
     #[cfg(unix)]
     tools.extend(changing(&settings.files));
     #[cfg(unix)]

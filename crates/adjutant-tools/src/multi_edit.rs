@@ -29,7 +29,7 @@ impl TypedTool for MultiEdit {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(&args.path, workdir).touch(Effect::Write)
+        Place::find(&args.path, workdir).written()
     }
 
     fn summary(&self, args: &Args) -> String {

@@ -8,6 +8,8 @@ use std::{
 
 use adjutant_core::{Effect, Host, Target, ToolError, Touch};
 
+#[cfg(unix)]
+use crate::orders;
 use crate::{
     brief,
     handle::{self, is_link},
@@ -66,6 +68,12 @@ impl Place {
     /// Returns what it touches to do something here.
     pub(crate) fn touch(&self, effect: Effect) -> Vec<Touch> {
         vec![Touch { effect, target: Target::Path(self.real.clone()) }]
+    }
+
+    /// Returns what it touches to write here.
+    #[cfg(unix)]
+    pub(crate) fn written(&self) -> Vec<Touch> {
+        self.touch(orders::effect_of_writing(&self.real))
     }
 
     /// Returns an error unless there is a directory here; `why` is said of anything else.

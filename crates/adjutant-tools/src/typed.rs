@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use adjutant_core::{Effect, Host, Tool, ToolError, ToolSpec, Touch};
+use adjutant_core::{Effect, Grant, Host, Order, Tool, ToolError, ToolSpec, Touch};
 use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::de::DeserializeOwned;
@@ -37,6 +37,12 @@ pub trait TypedTool: Send + Sync + 'static {
     fn check(&self, args: &Self::Args) -> Result<(), ToolError> {
         let _ = args;
         Ok(())
+    }
+
+    /// Returns what one agent is told, if it is to have the tool at all.
+    fn offer(&self, spec: Arc<ToolSpec>, order: &Order, grant: &Grant) -> Option<Arc<ToolSpec>> {
+        let _ = (order, grant);
+        Some(spec)
     }
 
     /// Returns what a call would touch; empty is its effect and nothing that could be named.
@@ -85,6 +91,10 @@ impl<T: TypedTool> Tool for Erased<T> {
 
     fn check(&self, arguments: &Value) -> Result<(), ToolError> {
         self.tool.check(&fit::<T>(arguments)?)
+    }
+
+    fn offer(&self, order: &Order, grant: &Grant) -> Option<Arc<ToolSpec>> {
+        self.tool.offer(self.spec(), order, grant)
     }
 
     // Arguments that do not fit touch nothing: they are refused.
@@ -140,6 +150,9 @@ fn tidy(schema: &mut Schema) {
             let only = only.clone();
             schema.insert("type".to_owned(), only);
         }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
     }
     if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
         choices.retain(|choice| choice != &json!({ "type": "null" }));
@@ -207,6 +220,15 @@ mod tests {
         limit: Option<NonZeroU64>,
         /// In which order.
         order: Option<Order>,
+        /// Which way.
+        way: Option<Way>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Way {
+        Up,
+        Down,
     }
 
     #[derive(Debug, Deserialize, JsonSchema)]
@@ -233,7 +255,10 @@ mod tests {
         assert!(word.ends_with("expected a whole number of at least 1"), "{word}");
         assert_eq!(complaint(&json!({ "limit": 1 })), "missing field `path`");
         let unknown = complaint(&json!({ "path": "a", "lines": 1 }));
-        assert_eq!(unknown, "unknown field `lines`, expected one of `path`, `limit`, `order`");
+        assert_eq!(
+            unknown,
+            "unknown field `lines`, expected one of `path`, `limit`, `order`, `way`"
+        );
         assert!(complaint(&json!("a")).contains("expected struct"));
     }
 
@@ -251,6 +276,7 @@ mod tests {
                     "required": ["by"],
                     "additionalProperties": false,
                 },
+                "way": { "type": "string", "enum": ["up", "down"], "description": "Which way." },
             },
             "required": ["path"],
             "additionalProperties": false,

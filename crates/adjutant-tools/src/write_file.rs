@@ -38,7 +38,7 @@ impl TypedTool for WriteFile {
     }
 
     fn touches(&self, args: &Args, workdir: &Path) -> Vec<Touch> {
-        Place::find(&args.path, workdir).touch(Effect::Write)
+        Place::find(&args.path, workdir).written()
     }
 
     fn summary(&self, args: &Args) -> String {

@@ -6,7 +6,11 @@ use adjutant_core::{Mode, SessionId};
 use clap::{Args, Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
 
-use crate::{CliError, config::Flag, error::Kind};
+use crate::{
+    CliError,
+    config::{Flag, PRESETS},
+    error::Kind,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -14,6 +18,7 @@ Examples:
   adjutant run --model rehearsal 'audit'    give the root a task
   adjutant run --model rehearsal < task.md  take the task from stdin
   adjutant models                           show which models can be used
+  adjutant presets                          show which tools for delegation there can be
   adjutant config                           show every setting and where it came from";
 
 const RUN_HELP: &str = "\
@@ -52,6 +57,12 @@ const TRUST_HELP: &str = "\
 A project's files come from whoever wrote it. What its .adjutant/config.toml allows, and the
 servers its .mcp.json starts, are nothing until you agree; what is added later is asked again.";
 
+const PRESETS_HELP: &str = "\
+Examples:
+  adjutant presets
+  adjutant presets show opta
+  adjutant run -c preset=opta 'find the slow tests'";
+
 const UNDO_HELP: &str = "\
 Examples:
   adjutant undo                       all that the latest session here did
@@ -89,6 +100,9 @@ pub enum Command {
     /// Show which models can be used, what they can do and what they cost
     #[command(after_help = MODELS_HELP)]
     Models(ModelsArguments),
+    /// Show the presets: which tools for delegation there are, under which limits
+    #[command(after_help = PRESETS_HELP, args_conflicts_with_subcommands = true)]
+    Presets(PresetsArguments),
     /// Show what agents may do here, or why a call is allowed, asked about or denied
     #[command(after_help = PERMISSIONS_HELP, args_conflicts_with_subcommands = true)]
     Permissions(PermissionsArguments),
@@ -235,6 +249,32 @@ pub enum PermissionsCommand {
         /// What it is shown by.
         #[command(flatten)]
         view: PermissionsView,
+    },
+}
+
+/// What `presets` takes.
+#[derive(Debug, Args)]
+pub struct PresetsArguments {
+    /// Something else than to list them.
+    #[command(subcommand)]
+    pub command: Option<PresetsCommand>,
+
+    /// Write a JSON array, one object a preset
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What else `presets` does.
+#[derive(Debug, Subcommand)]
+pub enum PresetsCommand {
+    /// Show a preset as it is written, and what it comes to
+    Show {
+        /// Which one
+        #[arg(value_parser = PossibleValuesParser::new(PRESETS.map(|preset| preset.name)))]
+        name: String,
+        /// Write one JSON object
+        #[arg(long)]
+        json: bool,
     },
 }
 

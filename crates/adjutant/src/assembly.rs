@@ -2,11 +2,11 @@
 
 use std::{io::Write as _, sync::Arc};
 
-use adjutant_core::{Allowance, Bus, Journal, Rulebook, SessionId, Tool, Vault, Workshop};
+use adjutant_core::{Bus, Definitions, Journal, Rulebook, SessionId, Tool, Vault, Workshop};
 use adjutant_engine::{Parts, Session};
 use adjutant_store::{LocalBus, MemoryJournal, MemoryVault, SqliteJournal};
 use adjutant_tools::{
-    CommandSettings, DelegationSettings, Environment, Files, Snapshots, Worktrees,
+    CommandSettings, DELEGATION_TOOLS, Environment, Files, Snapshots, Worktrees, sandbox::Seals,
 };
 use uuid::Uuid;
 
@@ -23,18 +23,62 @@ use crate::{
 /// Where sessions have directories of their own.
 const SESSIONS: &str = "sessions";
 
-/// Returns the tools that are our own.
-pub(crate) fn tools(config: &Config, files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
-    let millis = u64::try_from(config.blocking_timeout.as_millis()).unwrap_or(u64::MAX);
-    let delegation = DelegationSettings {
-        sub_agent: Allowance { millis: millis.try_into().ok(), ..Allowance::default() },
-        agent_spawn: Allowance { tokens: Some(config.spawn_budget), ..Allowance::default() },
-        models: config.settings.allowed_models.clone(),
-    };
-    let commands = commands(config, files);
-    let files = Arc::clone(files);
-    let web = config.web.clone();
-    adjutant_tools::all(&adjutant_tools::Settings { delegation, files, web, commands })
+/// What needs something that keeps commands.
+const COMMANDS: [&str; 4] = ["run_command", "read_output", "write_input", "stop_command"];
+
+/// What is of use among several agents, besides the tools that start them.
+const AMONG_AGENTS: [&str; 2] = ["send_message", "peers"];
+
+/// Which tools there are, as far as the configuration does not say.
+#[derive(Clone)]
+pub(crate) struct Kit {
+    pub(crate) builtins: Builtins,
+    /// Tools of others.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// The named agents.
+    pub(crate) definitions: Option<Arc<dyn Definitions>>,
+}
+
+/// Whether there are the tools that come with the program, besides those for delegation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builtins {
+    Offered,
+    Withheld,
+}
+
+impl Default for Kit {
+    fn default() -> Self {
+        Self { builtins: Builtins::Offered, tools: Vec::new(), definitions: None }
+    }
+}
+
+/// Returns the tools, but for those of servers.
+pub(crate) fn tools(config: &Config, files: &Arc<Files>, kit: &Kit) -> Vec<Arc<dyn Tool>> {
+    let models = config.settings.allowed_models.clone();
+    let provider = config.settings.child_provider.clone();
+    let delegation = config.delegation.clone();
+    let mut tools = adjutant_tools::all(&adjutant_tools::Settings {
+        delegation: adjutant_tools::DelegationSettings { models, provider, ..delegation },
+        definitions: kit.definitions.clone(),
+        files: Arc::clone(files),
+        web: config.web.clone(),
+        commands: commands(config, files),
+    });
+    tools.retain(|tool| {
+        let name = &*tool.spec().name;
+        if is_among_agents(name) {
+            return config.delegates;
+        }
+        let can_run = config.program.is_some() || !COMMANDS.contains(&name);
+        kit.builtins == Builtins::Offered && can_run
+    });
+    tools.extend(kit.tools.iter().cloned());
+    tools
+}
+
+/// Reports whether a tool is of no use to an agent that is alone.
+pub(crate) fn is_among_agents(name: &str) -> bool {
+    DELEGATION_TOOLS.contains(&name) || AMONG_AGENTS.contains(&name)
 }
 
 /// Returns what programs see of the environment.
@@ -45,12 +89,14 @@ fn environment(config: &Config) -> Environment {
 
 fn commands(config: &Config, files: &Arc<Files>) -> CommandSettings {
     let is_undone = config.undo_commands && config.journal == config::Journal::File;
-    let snapshots = || Arc::new(Snapshots::new(config.data.clone(), Arc::clone(files)));
+    let data = config.data.as_ref().filter(|_| is_undone);
+    let program = config.program.as_deref();
     CommandSettings {
-        keeper: keeping::keeper(),
-        sandbox: confining::sandbox(),
+        keeper: program.map(keeping::keeper),
+        sandbox: program.map(confining::sandbox).unwrap_or_default(),
         environment: environment(config),
-        snapshots: is_undone.then(snapshots),
+        hidden: config.own_places.clone(),
+        snapshots: data.map(|data| Arc::new(Snapshots::new(data.clone(), Arc::clone(files)))),
         warn: Some(|warning| {
             let _ = writeln!(Aside, "warning: {warning}");
         }),
@@ -63,6 +109,8 @@ pub(crate) struct Outfit<'a> {
     pub(crate) rulebook: Arc<dyn Rulebook>,
     /// What the tools know of files.
     pub(crate) files: Arc<Files>,
+    /// The files that are run outside the sandbox.
+    pub(crate) seals: Arc<Seals>,
     /// What git is to keep of it.
     pub(crate) work: Option<&'a git::Work>,
 }
@@ -73,7 +121,7 @@ pub(crate) fn open(
     source: &Source,
     outfit: Outfit<'_>,
 ) -> Result<Session, CliError> {
-    let Outfit { tools, rulebook, files, work } = outfit;
+    let Outfit { tools, rulebook, files, seals, work } = outfit;
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
     let (journal, vault): (Arc<dyn Journal>, Arc<dyn Vault>) = match config.journal {
         config::Journal::Memory => {
@@ -89,9 +137,11 @@ pub(crate) fn open(
     let (models, journal) = (source.models(), source.follow(journal));
     let settings = source.settings(config.settings.clone());
     let id = SessionId::from(Uuid::now_v7());
-    let hooks = hooks(config, &tools, environment(config))?;
-    let directory = config.data.join(SESSIONS).join(id.to_string());
-    let workshop: Option<Arc<dyn Workshop>> = Some(Arc::new(Worktrees { directory, files }));
+    let hooks = hooks(config, &tools, environment(config), seals)?;
+    let workshop = config.data.as_ref().map(|data| {
+        let directory = data.join(SESSIONS).join(id.to_string());
+        Arc::new(Worktrees { directory, files }) as Arc<dyn Workshop>
+    });
     Ok(Session::open(
         id,
         Parts { models, tools, journal, vault, rulebook, hooks, workshop, bus, settings },

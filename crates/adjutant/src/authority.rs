@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use adjutant_core::{Access, Charter, Grant, Pattern, Rules, Tool};
-use adjutant_tools::sandbox::git_leads;
+use adjutant_tools::sandbox::{git_leads, start_up};
 
 use crate::{CliError, config::Config, error::Kind, programs::Program};
 
@@ -12,7 +12,7 @@ use crate::{CliError, config::Config, error::Kind, programs::Program};
 pub(crate) fn grant(config: &Config, directory: &Path, programs: &[Program]) -> Grant {
     let held = programs.iter().flat_map(|program| program.protected(directory));
     // Other files of the person are nobody's to see, and these are not the runtime's own.
-    let leads = git_leads(&directory.join(".git")).into_iter();
+    let leads = git_leads(&directory.join(".git")).into_iter().chain(start_up());
     let leads = leads.filter(|path| path.starts_with(directory) && path != directory);
     Grant::mint(Charter {
         mode: config.mode,
@@ -20,7 +20,7 @@ pub(crate) fn grant(config: &Config, directory: &Path, programs: &[Program]) -> 
         access: Access::Inherit,
         scope: vec![directory.to_owned()],
         protected: config.own_places.iter().cloned().chain(held).chain(leads).collect(),
-        depth: config.max_depth,
+        depth: if config.nests { config.max_depth } else { config.max_depth.min(1) },
     })
 }
 

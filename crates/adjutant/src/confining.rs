@@ -1,23 +1,15 @@
 //! The program as the confiner of a command: started again inside the sandbox, with words that
 //! are not for people, so that help and completions do not know them.
 
-use std::{env, ffi::OsString};
+use std::{ffi::OsString, path::Path};
 
 use adjutant_tools::sandbox::Sandbox;
 
 const CONFINE: &str = "__confine";
 
-/// Returns the sandbox that works here. Without a program that can be found there is none.
-pub(crate) fn sandbox() -> Sandbox {
-    env::current_exe().map_or_else(
-        |_| Sandbox::default(),
-        |program| {
-            let sandbox = Sandbox::detect(vec![program.into(), CONFINE.into()]);
-            // Calls are judged where nothing should have to wait.
-            sandbox.prepare();
-            sandbox
-        },
-    )
+/// Returns the sandbox that works here, whose orders are carried out by a program.
+pub(crate) fn sandbox(program: &Path) -> Sandbox {
+    Sandbox::detect(vec![program.into(), CONFINE.into()])
 }
 
 /// Returns what a confiner is told, if that is what the program was started for.

@@ -1,7 +1,7 @@
 //! The program as a keeper of commands: started again by itself, with words that are not for
 //! people, so that help and completions do not know them.
 
-use std::{env, ffi::OsString, io, process::ExitCode};
+use std::{ffi::OsString, io, path::Path, process::ExitCode};
 
 use adjutant_tools::keeper::{self, Keeper};
 
@@ -10,13 +10,12 @@ use crate::open_files;
 const KEEP: &str = "__keep";
 
 /// Returns how the program is started as a keeper. It says how many open files a command may
-/// have: as many as the program could, before it made room for more. Without a program that
-/// can be found there is none.
-pub(crate) fn keeper() -> Option<Keeper> {
+/// have: as many as the program could, before it made room for more.
+pub(crate) fn keeper(program: &Path) -> Keeper {
     let mut arguments = vec![KEEP.into()];
     arguments.extend(open_files::former().map(|count| count.to_string().into()));
     arguments.push("--".into());
-    Some(Keeper { program: env::current_exe().ok()?, arguments })
+    Keeper { program: program.to_owned(), arguments }
 }
 
 /// A command to be kept.

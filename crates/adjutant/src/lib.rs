@@ -1,16 +1,20 @@
 //! Trees of agents, as a library and a command.
 //!
-//! The words are [`core`]'s and the behaviour is [`engine`]'s. The rest is the command:
-//! [`arguments`], [`config`] and what [`run`] makes of them.
+//! Programs use [`Adjutant`]. The words are [`core`]'s, the behaviour is [`engine`]'s, and tests
+//! have a model that says what a [`script`] says. The rest is the command: [`arguments`],
+//! [`config`] and what [`run`] makes of them.
 
 mod agreement;
 pub mod arguments;
+mod assembled;
 mod assembly;
 mod authority;
+mod builder;
 pub mod choice;
 pub mod config;
 #[cfg(unix)]
 pub mod confining;
+mod embedded;
 pub mod error;
 pub mod exit;
 mod git;
@@ -25,6 +29,7 @@ mod permissions;
 mod person;
 pub mod place;
 pub mod prepared;
+mod presets;
 mod programs;
 pub mod prompt;
 mod rulebook;
@@ -41,10 +46,21 @@ mod whole_file;
 
 pub use adjutant_core as core;
 pub use adjutant_engine as engine;
+pub use adjutant_models::{Catalogue, Pace, Scripted, script};
+pub use adjutant_tools::typed::{TypedTool, erase};
+pub use {futures_util, schemars, serde, serde_json};
 
+pub use builder::{Adjutant, Builder};
+pub use embedded::{Finished, Session};
 pub use error::CliError;
 pub use exit::ExitCode;
 pub use permissions::permissions;
+pub use presets::presets;
 pub use surroundings::Surroundings;
 pub use trust::trust;
 pub use undo::undo;
+
+/// The code in `docs/embedding.md`, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct EmbeddingDocument;

@@ -13,6 +13,7 @@ use adjutant::{
     models::Selection,
     permissions,
     place::working_directory,
+    presets,
     run::run,
     trust, undo,
 };
@@ -61,6 +62,7 @@ fn dispatch(command: Command) -> Result<process::ExitCode, CliError> {
         Command::Demo(arguments) => run(arguments.into(), &Surroundings::of_process()?)?,
         Command::Config(arguments) => config(&arguments, &Surroundings::of_process()?)?,
         Command::Models(arguments) => models(&arguments, &Surroundings::of_process()?)?,
+        Command::Presets(arguments) => presets(&arguments, &mut io::stdout().lock())?,
         Command::Permissions(arguments) => {
             permissions(&arguments, &Surroundings::of_process()?, &mut io::stdout().lock())?
         }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Judgement, Target, Tool, ToolError, Touch, judgement::Because};
+use adjutant_core::{Effect, Judgement, Target, Tool, ToolError, Touch, judgement::Because};
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "mcp")]
@@ -13,7 +13,8 @@ use crate::servers::Servers;
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::{PermissionsArguments, PermissionsCommand, PermissionsView},
-    assembly, authority,
+    assembly::{self, Kit},
+    authority,
     config::{Config, Written},
     error::Kind,
     nearest::nearest,
@@ -40,7 +41,7 @@ fn list(view: &PermissionsView, around: &Surroundings, to: &mut dyn Write) -> Re
     let directory = working_directory(around, view.place.cwd.as_deref())?;
     let written = Written::read(around, &directory, &view.flags())?;
     let config = Config::check(&written, around)?;
-    let tools = assembly::tools(&config, &Arc::default());
+    let tools = assembly::tools(&config, &Arc::default(), &Kit::default());
     let is_idle = |rule: &str| rule.parse().is_ok_and(|rule| authority::is_idle(&rule, &tools));
     let rules = written.rules();
     if view.json {
@@ -98,7 +99,7 @@ fn explain(
     #[cfg(feature = "mcp")]
     let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
     let grant = authority::grant(&config, &directory, &programs);
-    let tools = assembly::tools(&config, &Arc::default());
+    let tools = assembly::tools(&config, &Arc::default(), &Kit::default());
     let found = tools.iter().find(|tool| tool.spec().name == name);
     #[cfg(feature = "mcp")]
     let theirs = found.is_none().then(|| servers.tool(name)).flatten();
@@ -143,8 +144,13 @@ fn read(tool: &dyn Tool, words: &[String]) -> Result<Value, CliError> {
     let required: Vec<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let optional = properties.as_object().into_iter().flat_map(Map::keys).map(String::as_str);
     let first = required.iter().copied().chain(optional).next();
+    let is_object = || match object(&text) {
+        Ok(_) => true,
+        // A script may begin like one.
+        Err(_) => text.trim_start().starts_with('{') && spec.effect != Effect::Execute,
+    };
     let arguments = match first {
-        _ if text.is_empty() || text.trim_start().starts_with('{') => object(&text)?,
+        _ if is_object() => object(&text)?,
         Some(first) if is_text(first) => {
             let rest = required.iter().filter(|name| is_text(name));
             let mut arguments: Map<_, _> =

@@ -138,6 +138,7 @@ mod tests {
             data_home: directory.path().join("data"),
             variables: vec![("ADJUTANT_MODE".to_owned(), "plan".to_owned())],
             providers: adjutant_models::Variables::default(),
+            program: None,
         };
         let arguments = match Arguments::parse_from([&["adjutant"], arguments].concat()).command {
             Command::Run(arguments) => arguments,

@@ -1,13 +1,14 @@
 //! `adjutant run`: one task, one tree, one answer.
 
 use std::{
+    fs, future,
     io::{self, IsTerminal, Write},
     sync::Arc,
     time::Duration,
 };
 
-use adjutant_core::{AgentPath, Command, Detail, Ending, SessionId};
-use adjutant_engine::{Root, Session, Stay};
+use adjutant_core::{AgentPath, Command, Detail, Ending};
+use adjutant_engine::Session;
 use adjutant_models::script::Severity;
 use adjutant_surfaces::{Ended, Person, SurfaceError, follow};
 use futures_util::StreamExt as _;
@@ -19,15 +20,14 @@ use tokio::{
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::RunArguments,
-    assembly::{Outfit, open, tools},
-    authority::{check_rules, doubts, grant},
-    config::{self, Config},
+    assembled::{Assembled, Makings},
+    assembly::Kit,
+    authority::doubts,
     error::Kind,
-    git, open_files,
+    open_files,
     person::Terminal,
     prepared::{Output, Prepared, Progress},
     prompt::Stdin,
-    running::Running,
     screen::{Aside, pace, view},
     source::Source,
 };
@@ -81,44 +81,41 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     }
     warn(doubts(&config));
     let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
-    let files = Arc::default();
-    let tools = tools(&config, &files);
-    check_rules(&config.rules, &tools)?;
-    let grant = grant(&config, &directory, &prepared.programs);
-    #[cfg(feature = "mcp")]
-    let (mcp, tools) = prepared.servers.start(tools, &grant, &directory).await?;
-    #[cfg(feature = "mcp")]
-    warn(mcp.warnings.clone());
-    let work = git::Work::new(&config, &directory, &prompt).await;
-    let kept = work.as_ref().ok().and_then(Option::as_ref);
-    let outfit = Outfit { tools, rulebook: Arc::new(rulebook), files, work: kept };
-    let session = open(&config, &source, outfit)?;
-    let root = Root {
+    let kit = Kit::default();
+    let assembled = Assembled::new(Makings {
+        config: &config,
+        source: &source,
+        kit: &kit,
         model: choice.model,
-        system: config.instructions.as_str().into(),
+        directory,
+        task: prompt,
         schema,
-        grant,
-        allowance: config.allowance,
-        workdir: directory,
-        stay: Stay::UntilDone,
-    };
+        programs: prepared.programs,
+        #[cfg(feature = "mcp")]
+        servers: prepared.servers,
+        rulebook: Arc::new(rulebook),
+    });
+    let assembled = assembled.await?;
+    warn(assembled.warnings.clone());
+    let session = assembled.session.clone();
     let person =
         terminal.map(|terminal| Person::attend(&session, terminal.keyboard, terminal.writer));
     let mut view = view(&session, output, progress);
     let detail = view.detail().max(person.is_some().then_some(Detail::Kept));
     let events = detail.map(|detail| session.events_in(detail, 0));
-    let begun = session.begin(root, prompt).await;
-    begun.map_err(|refusal| CliError::new(Kind::Usage, refusal.to_string()))?;
-    let _running = at_work(&config, &session);
+    let held = assembled.begin().await?;
     heed_interrupts(session.clone())?;
     let followed = follow(&session, events, &mut *view, person).await;
     if followed.is_err() {
         leave(&session).await;
     }
-    #[cfg(feature = "mcp")]
-    warn(mcp.end().await);
+    let ending = followed.as_ref().ok().map(|ended| ended.outcome.ending);
+    let lines = held.let_go(session.id(), ending).await;
     source.keep()?;
-    keep_work(work, session.id(), &followed, progress).await;
+    let is_shown = |line: &&String| progress == Progress::Shown || line.starts_with("warning");
+    for line in lines.iter().filter(is_shown) {
+        let _ = writeln!(Aside, "{line}");
+    }
     Ok(conclude(&followed.map_err(unseen)?, &source, progress))
 }
 
@@ -139,54 +136,46 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Commits the work, if that is wanted, and says what became of it.
-async fn keep_work(
-    work: Result<Option<git::Work>, String>,
-    session: SessionId,
-    followed: &Result<Ended, SurfaceError>,
-    progress: Progress,
-) {
-    let is_completed =
-        followed.as_ref().is_ok_and(|ended| ended.outcome.ending == Ending::Completed);
-    let lines = match work {
-        Ok(Some(work)) => work.end(session, is_completed).await,
-        Ok(None) => Vec::new(),
-        Err(why) => vec![format!("warning: git keeps nothing of the work: {why}")],
-    };
-    let is_shown = |line: &&String| progress == Progress::Shown || line.starts_with("warning");
-    for line in lines.iter().filter(is_shown) {
-        let _ = writeln!(Aside, "{line}");
-    }
-}
-
-/// Keeps `adjutant undo` from a session while it is at work. Where that cannot be written down,
-/// the journal cannot be written either, and tells of it.
-fn at_work(config: &Config, session: &Session) -> Option<Running> {
-    match config.journal {
-        config::Journal::Memory => None,
-        config::Journal::File => Running::take(&config.journal_path, session.id()).ok().flatten(),
-    }
-}
-
-/// Stops the tree at the first Ctrl-C or request to terminate, and leaves at the second. Not
-/// where the front end is, which cannot hear while nobody reads what it writes.
+/// Stops the tree at the first Ctrl-C or request to terminate or when the terminal goes away,
+/// and leaves at the second. Not where the front end is, which cannot hear while nobody reads
+/// what it writes.
 fn heed_interrupts(session: Session) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut next = async move || {
+    let hang_up = hang_up()?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            () = hang_up => {}
+        }
+        // A root that has ended needs no telling.
+        let _ = session.send(&AgentPath::root(), Command::Cancel).await;
+        // A terminal that goes away is told of twice, by the system and by the shell.
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-    };
-    tokio::spawn(async move {
-        next().await;
-        // A root that has ended needs no telling.
-        let _ = session.send(&AgentPath::root(), Command::Cancel).await;
-        next().await;
         std::process::exit(ExitCode::Cancelled as i32);
     });
     Ok(())
+}
+
+/// Waits until the terminal goes away; for ever, where that is to be ignored, as `nohup` wants
+/// it.
+fn hang_up() -> io::Result<impl Future<Output = ()>> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The first signal is this one.
+    let is_ignored = ignored.is_some_and(|mask| mask & 1 == 1);
+    let mut hang_up = (!is_ignored).then(|| signal(SignalKind::hangup())).transpose()?;
+    Ok(async move {
+        match &mut hang_up {
+            Some(hang_up) => drop(hang_up.recv().await),
+            None => future::pending().await,
+        }
+    })
 }
 
 /// Stops a tree that cannot be shown, and sees it gone.

@@ -4,7 +4,10 @@
 use std::{collections::BTreeMap, env, ffi::OsString, path::Path, sync::Arc};
 
 use adjutant_core::{Grant, Tool, ToolSpec, Verdict};
-use adjutant_tools::mcp::{Environment, Mcp, OnFailure, ProjectFile, Server};
+use adjutant_tools::{
+    mcp::{Environment, Mcp, OnFailure, ProjectFile, Server},
+    sandbox::Seals,
+};
 use serde_json::json;
 
 use crate::{
@@ -21,13 +24,18 @@ pub struct Servers {
 }
 
 impl Servers {
+    /// Returns those of the configuration.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self { found: config.servers.clone(), warnings: Vec::new() }
+    }
+
     /// Finds the servers that are written down for a directory. Starts nothing.
     pub(crate) fn find(
         config: &Config,
         around: &Surroundings,
         directory: &Path,
     ) -> Result<Self, CliError> {
-        let mut servers = Self { found: config.servers.clone(), warnings: Vec::new() };
+        let mut servers = Self::of(config);
         let wrong = |why| CliError::new(Kind::Config, why);
         let Some(file) = ProjectFile::find(directory).map_err(wrong)? else { return Ok(servers) };
         let agreed = Agreements::of(around).agreed(file.directory())?;
@@ -62,12 +70,13 @@ impl Servers {
     }
 
     /// Starts all servers of which an agent may use a tool, and adds their tools to the others.
+    /// Returns what a person should know, too.
     pub(crate) async fn start(
         mut self,
-        mut tools: Vec<Arc<dyn Tool>>,
+        tools: &mut Vec<Arc<dyn Tool>>,
         grant: &Grant,
-        directory: &Path,
-    ) -> Result<(Mcp, Vec<Arc<dyn Tool>>), CliError> {
+        (directory, program, seals): (&Path, Option<&Path>, Arc<Seals>),
+    ) -> Result<(Option<Mcp>, Vec<String>), CliError> {
         if let Some(unused) = self.found.iter().find(|server| is_missed(grant, server)) {
             let name = unused.name();
             let wrong = format!("MCP server `{name}` is `required`, and no agent may use it");
@@ -78,15 +87,22 @@ impl Servers {
             )));
         }
         self.found.retain(|server| !server.offers_none() && may_use(grant, server));
-        let keeper = keeping::keeper().ok_or_else(|| {
-            CliError::new(Kind::Internal, "the program cannot find itself to keep servers")
-        })?;
+        if self.found.is_empty() {
+            return Ok((None, self.warnings));
+        }
+        let keeper = keeping::keeper(program.ok_or_else(|| {
+            CliError::new(
+                Kind::Config,
+                "servers cannot be started: there is no program to keep them",
+            )
+        })?);
         let (variables, directory) = (variables(), directory.to_owned());
-        let started = Mcp::start(self.found, Environment { keeper, variables, directory }).await;
-        let mut mcp = started.map_err(|why| CliError::new(Kind::Config, why))?;
-        mcp.warnings.splice(..0, self.warnings);
+        let around = Environment { keeper, variables, directory, seals };
+        let started = Mcp::start(self.found, around).await;
+        let mcp = started.map_err(|why| CliError::new(Kind::Config, why))?;
         tools.extend(mcp.tools.iter().cloned());
-        Ok((mcp, tools))
+        let warnings = self.warnings.into_iter().chain(mcp.warnings.clone()).collect();
+        Ok((Some(mcp), warnings))
     }
 }
 

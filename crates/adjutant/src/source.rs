@@ -56,6 +56,8 @@ impl Tape {
 
 /// Where the models of a run come from.
 pub(crate) enum Source {
+    /// They are somebody's own.
+    Given(Arc<dyn Models>),
     /// They are asked.
     Asked(Arc<Catalogue>),
     /// They are asked, and what they say is kept.
@@ -99,6 +101,7 @@ impl Source {
     /// Returns the models.
     pub(crate) fn models(&self) -> Arc<dyn Models> {
         match self {
+            Self::Given(models) => Arc::clone(models),
             Self::Asked(catalogue) => Arc::clone(catalogue) as _,
             Self::Recorded(_, recording) => Arc::clone(&recording.recorder) as _,
             Self::Played(player) => Arc::clone(player) as _,
@@ -108,7 +111,7 @@ impl Source {
     /// Has a recorder or a player know how agents get ahead of one another.
     pub(crate) fn follow(&self, journal: Arc<dyn Journal>) -> Arc<dyn Journal> {
         let follower: Arc<dyn Follow> = match self {
-            Self::Asked(_) => return journal,
+            Self::Given(_) | Self::Asked(_) => return journal,
             Self::Recorded(_, recording) => Arc::clone(&recording.recorder) as _,
             Self::Played(player) => Arc::clone(player) as _,
         };
@@ -118,7 +121,7 @@ impl Source {
     /// Returns the settings that suit the models.
     pub(crate) fn settings(&self, settings: Settings) -> Settings {
         match self {
-            Self::Asked(_) | Self::Recorded(..) => settings,
+            Self::Given(_) | Self::Asked(_) | Self::Recorded(..) => settings,
             // An answer that waits for its turn must not keep out the one it waits for; and
             // there is no server to be spared.
             Self::Played(_) => Settings { max_model_calls: usize::MAX, ..settings },
@@ -140,6 +143,7 @@ impl Source {
     /// Returns what nobody asked for.
     pub(crate) fn unused(&self) -> Vec<Unused> {
         match self {
+            Self::Given(_) => Vec::new(),
             Self::Asked(catalogue) | Self::Recorded(catalogue, _) => catalogue.unused(),
             Self::Played(player) => player.unused().into_iter().collect(),
         }
@@ -148,7 +152,7 @@ impl Source {
     /// Returns how a replay has gone another way than the recording.
     pub(crate) fn astray(&self) -> Option<String> {
         match self {
-            Self::Asked(_) | Self::Recorded(..) => None,
+            Self::Given(_) | Self::Asked(_) | Self::Recorded(..) => None,
             Self::Played(player) => player.astray(),
         }
     }

@@ -11,6 +11,9 @@ use etcetera::{BaseStrategy, base_strategy::Xdg};
 
 use crate::{CliError, error::Kind};
 
+/// Nothing can be below it.
+const NOWHERE: &str = "/dev/null";
+
 /// What the process was started with. Made once, by `main`; nothing below it looks at
 /// the process's own.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub struct Surroundings {
     pub variables: Vec<(String, String)>,
     /// The variables with the keys and addresses of providers.
     pub providers: Variables,
+    /// The program that keeps and confines commands: this one, started again.
+    pub program: Option<PathBuf>,
 }
 
 impl Surroundings {
@@ -39,7 +44,26 @@ impl Surroundings {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let (variables, providers) = (variables()?, Variables::new(words));
-        Ok(Self { directory, config_home, data_home, variables, providers })
+        let program = env::current_exe().ok();
+        Ok(Self { directory, config_home, data_home, variables, providers, program })
+    }
+
+    /// Makes surroundings in which there is nothing but a directory: no files of the user's, no
+    /// variables and no program.
+    pub fn bare(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            config_home: NOWHERE.into(),
+            data_home: NOWHERE.into(),
+            variables: Vec::new(),
+            providers: Variables::default(),
+            program: None,
+        }
+    }
+
+    /// Returns where the program keeps its data, if it has a place.
+    pub(crate) fn data(&self) -> Option<PathBuf> {
+        (self.data_home != Path::new(NOWHERE)).then(|| self.data_home.join("adjutant"))
     }
 
     /// Returns where the user's file is looked for.

@@ -17,7 +17,7 @@ use adjutant::core::{
     Host, Journal, JournalError, Mode, NoRulebook, Seq, SessionEntry, SessionId, Tool, ToolError,
     ToolSpec,
 };
-use adjutant::engine::{Parts, Root, Seen, Session, Settings, Stay};
+use adjutant::engine::{Parts, Root, Seen, Session, Settings};
 use adjutant_models::{
     Catalogue, Pace, Scripted,
     script::{Call, Reply, Script, call},
@@ -189,7 +189,7 @@ async fn contain(test: usize, mode: Mode, script: Script, tools: Vec<Arc<dyn Too
         grant: grant(mode, &directory),
         allowance: Allowance::default(),
         workdir: directory.clone(),
-        stay: Stay::UntilDone,
+        stay: adjutant::core::Stay::UntilDone,
     };
     session.begin(root, "go".to_owned()).await.unwrap();
     let stopping = async {

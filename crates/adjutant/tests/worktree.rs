@@ -17,7 +17,7 @@ use adjutant::core::{
     EventKind, Grant, Handed, Host, Isolation, Message, Mode, NoRulebook, Order, Outcome, Receipt,
     SessionId, Tool, ToolError, ToolSpec,
 };
-use adjutant::engine::{Parts, Root, Seen, Session, Settings, Stay};
+use adjutant::engine::{Parts, Root, Seen, Session, Settings};
 use adjutant_models::{
     Catalogue, Pace, Scripted,
     script::{Call, Reply, Script, call},
@@ -138,7 +138,15 @@ impl Ground {
         let grant = Grant::mint(Charter { mode, rules, access, scope, protected, depth });
         let (model, system, workdir) = ("test".to_owned(), "".into(), self.project.clone());
         let (schema, allowance) = (None, Allowance::default());
-        Root { model, system, schema, grant, allowance, workdir, stay: Stay::UntilDone }
+        Root {
+            model,
+            system,
+            schema,
+            grant,
+            allowance,
+            workdir,
+            stay: adjutant::core::Stay::UntilDone,
+        }
     }
 
     fn open(&self, script: Script) -> Session {
@@ -426,4 +434,21 @@ async fn without_a_repository_the_parent_is_told_what_to_do() {
     assert!(told.starts_with("there can be no worktree for it: "), "{told}");
     assert!(told.ends_with("; leave `isolation` out, and it works where you do"), "{told}");
     assert_eq!(done.finished("root").0.text, "alone");
+}
+
+#[tokio::test]
+async fn what_was_found_in_another_place_is_not_used_again() {
+    let ground = Ground::new();
+    let look = || call("l", "sub_agent", json!({ "prompt": "look" }));
+    let looks = || [Reply::calls([read("src/lib.rs")]), Reply::text("seen")];
+    let script = Script::new()
+        .on("root", [Reply::calls([look()]), Reply::calls([apart("c", "work")])])
+        .on("root", [Reply::calls([look()]), Reply::text("done")])
+        .on("root.apart-2", [Reply::calls([look()]), Reply::text("worked")])
+        .on("root.sub-1", looks())
+        .on("root.apart-2.sub-1", looks());
+    let done = ground.finish(script).await;
+    let is_recalled = |result: &str| result.contains("an earlier result");
+    assert!(is_recalled(&done.results("root")[2]), "{:#?}", done.results("root"));
+    assert!(!is_recalled(&done.results("root.apart-2")[0]), "{:#?}", done.results("root.apart-2"));
 }

@@ -15,6 +15,8 @@ use crate::{
 
 /// How many children there are where there are many.
 pub(crate) const CHILDREN: usize = 1000;
+/// How many there are where there are few.
+const FEW: usize = 10;
 /// What the root is told.
 pub(crate) const TASK: &str = "go";
 
@@ -48,7 +50,9 @@ pub(crate) fn run(part: Option<Part>, runs: usize) -> Result<()> {
 fn agents(runs: usize) -> Result<()> {
     let place = TempDir::new()?;
     let one = script(place.path(), "one", &one_turn())?;
-    let many = script(place.path(), "many", &fan_out())?;
+    let few = script(place.path(), "few", &fan_out(FEW, "sub_agent"))?;
+    let many = script(place.path(), "many", &fan_out(CHILDREN, "sub_agent"))?;
+    let behind = script(place.path(), "behind", &fan_out(CHILDREN, "agent_spawn"))?;
     println!("{:<36}{:>10}{:>12}{:>10}", "", "CPU ms", "memory MiB", "wall ms");
     let binary = ["target/release/adjutant".to_owned()];
     row("--version", runs, &[&binary[..], &["--version".to_owned()]].concat())?;
@@ -57,32 +61,39 @@ fn agents(runs: usize) -> Result<()> {
     let turn = row("one turn, in memory", runs, &command(&one, &memory))?;
     row("one turn, journalled", runs, &command(&one, &file))?;
     let runs = runs.div_ceil(3);
+    let fan_of_few = row("10 children, in memory", runs, &command(&few, &memory))?;
     let fan = row("1000 children, in memory", runs, &command(&many, &memory))?;
     let kept = row("1000 children, journalled", runs, &command(&many, &file))?;
-    let child = |cost: &Cost| (cost.cpu - turn.cpu) as f64 / CHILDREN as f64 / 1e3;
-    let each = (fan.memory - turn.memory) as f64 / CHILDREN as f64;
-    println!(
-        "\na child: {:.3} ms CPU, {:.1} KiB; journalled {:.3} ms",
-        child(&fan),
-        each,
-        child(&kept)
-    );
+    let pushed = row("1000 in the background, in memory", runs, &command(&behind, &memory))?;
+    println!("\n{:<36}{:>10}{:>12}", "a child", "CPU ms", "memory KiB");
+    each("the first ten", (&turn, 0), (&fan_of_few, FEW));
+    each("the tenth to the thousandth", (&fan_of_few, FEW), (&fan, CHILDREN));
+    each("of a thousand, journalled", (&turn, 0), (&kept, CHILDREN));
+    each("of a thousand in the background", (&turn, 0), (&pushed, CHILDREN));
     Ok(())
+}
+
+/// Prints what each child costs by which one run has more than another.
+#[expect(clippy::print_stdout, reason = "it is what was asked for")]
+fn each(name: &str, (less, few): (&Cost, usize), (more, many): (&Cost, usize)) {
+    let children = (many - few) as f64;
+    let cpu = (more.cpu - less.cpu) as f64 / 1e3 / children;
+    let memory = (more.memory - less.memory) as f64 / children;
+    println!("{name:<36}{cpu:>10.3}{memory:>12.1}");
 }
 
 fn one_turn() -> Value {
     json!({ "reply": [{ "text": "done" }] })
 }
 
-/// One message with a thousand delegations; each child reads a file and answers.
-fn fan_out() -> Value {
-    let call =
-        |number| json!({ "tool": "sub_agent", "args": { "prompt": format!("part {number}") } });
-    let calls: Vec<_> = (0..CHILDREN).map(call).collect();
+/// One message with many delegations; each child reads a file and answers.
+fn fan_out(children: usize, tool: &str) -> Value {
+    let call = |number| json!({ "tool": tool, "args": { "prompt": format!("part {number}") } });
+    let calls: Vec<_> = (0..children).map(call).collect();
     let read = json!([{ "tool": "read_file", "args": { "path": "Cargo.toml", "limit": 5 } }]);
     json!({ "reply": [
         { "agent": "root", "turn": 1, "calls": calls },
-        { "agent": "root", "turn": 2, "text": "all are in" },
+        { "agent": "root", "text": "all are in", "times": "any" },
         { "agent": "root.*", "turn": 1, "calls": read },
         { "agent": "root.*", "turn": 2, "text": "done" },
     ] })

@@ -189,7 +189,7 @@ fn the_bottom_has_no_children() {
     let charter = Charter { depth: 0, ..bottomless() };
     let bottom = Grant::mint(charter);
     let child = bottom.narrow(AgentPath::root().child("a", 1), &Wish::default());
-    assert_eq!(child.map(|_| ()), Err(Refusal::TooDeep));
+    assert_eq!(child.map(|_| ()), Err(Refusal::TooDeep { limit: 0 }));
     let tool = spec("sub_agent", Effect::Delegate);
     assert!(!bottom.offers(&tool));
     assert_eq!(bottom.judge(&tool, &[]).verdict, Verdict::Deny);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use adjutant_core::{
-    AgentId, AgentPath, Answer, Ask, Event, EventKind, Message, Mode, Order, Origin, Outcome,
-    QuestionId, Receipt, State, ToolResult, Tree,
+    AgentId, AgentPath, Answer, Ask, Chosen, Event, EventKind, Message, Mode, Order, Origin,
+    Outcome, QuestionId, Receipt, State, ToolResult, Tree,
 };
 use uuid::Uuid;
 
@@ -12,10 +12,12 @@ fn started() -> EventKind {
     EventKind::Started {
         order: Arc::new(Order { task: "go".to_owned(), ..Order::default() }),
         model: "a/model".into(),
+        chosen: Chosen::Inherited,
         mode: Mode::Auto,
         tools: Vec::new(),
         clamped: Vec::new(),
         inherited: 0,
+        workdir: None,
     }
 }
 

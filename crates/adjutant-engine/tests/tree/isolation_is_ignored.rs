@@ -252,3 +252,14 @@ async fn who_gets_no_place_of_its_own_does_not_wait_for_who_does() {
     let calls: Vec<_> = started.filter_map(|event| event.call.as_deref()).collect();
     assert_eq!(calls, ["s", "c1", "c2"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_place_is_gone_cannot_go_on() {
+    let send = call("f", "agent_send", json!({ "agent_id": "root.apart-1", "message": "more" }));
+    let script = Script::new()
+        .on("root", [Reply::calls([call("c1", "apart", json!({}))]), Reply::calls([send])])
+        .on("root", [Reply::text("done")])
+        .on("root.apart-1", [Reply::text("ok")]);
+    let (tree, _) = run(script, Wish::default()).await;
+    assert_eq!(tree.results("root")[1], "`root.apart-1` has ended (completed)");
+}

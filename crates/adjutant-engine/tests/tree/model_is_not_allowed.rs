@@ -1,10 +1,10 @@
 //! A child runs on a model that may be named for it, or on its parent's.
 
-use adjutant_core::{AllowedModel, EventKind};
+use adjutant_core::{AllowedModel, Chosen, Effect, EventKind, Order};
 use adjutant_models::{Scripted, script::Script};
 use serde_json::{Value, json};
 
-use crate::support::{Plan, Reply, Tree, call, is_started, sub};
+use crate::support::{Does, Plan, Reply, Tree, call, delegation, is_started, sub};
 
 /// A model that says its name is `scripted/` and this.
 fn model(name: &str) -> Scripted {
@@ -119,4 +119,71 @@ async fn the_list_holds_for_grandchildren_too() {
     tree.end().await;
     assert!(tree.results("root.sub-1")[0].starts_with("sub-agents may not run on `near/small`"));
     assert_eq!(ran_on(&tree, "root.sub-1.sub-1").as_deref(), Ok("scripted/far-small"));
+}
+
+fn chosen(tree: &Tree, child: &str) -> Chosen {
+    let chosen = tree.at(child).find_map(|kind| match kind {
+        EventKind::Started { chosen, .. } => Some(*chosen),
+        _ => None,
+    });
+    chosen.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_start_says_who_chose_the_model() {
+    let (near, small) = (Some("near".to_owned()), Some("small".to_owned()));
+    let large = Some("near/large".to_owned());
+    let table = [
+        (None, None, json!({}), "script", Chosen::Inherited),
+        (None, None, json!({ "provider": "scripted" }), "script", Chosen::Inherited),
+        (None, None, json!({ "model": "near/small" }), "near-small", Chosen::Named),
+        (None, large.clone(), json!({}), "near-large", Chosen::Configured),
+        (near.clone(), small.clone(), json!({}), "near-small", Chosen::Configured),
+        (near.clone(), None, json!({ "model": "small" }), "near-small", Chosen::Named),
+        (near.clone(), small.clone(), json!({ "provider": "near" }), "near-small", Chosen::Named),
+        (near.clone(), small, json!({ "model": "large" }), "near-large", Chosen::Named),
+        (None, large, json!({ "provider": "near" }), "near-large", Chosen::Named),
+        (near, None, json!({ "model": "far/small" }), "far-small", Chosen::Named),
+    ];
+    for (provider, model, arguments, expected, who) in table {
+        let mut order = json!({ "prompt": "x" });
+        order.as_object_mut().unwrap().extend(arguments.as_object().unwrap().clone());
+        let script = Script::new()
+            .on("root", [Reply::calls([call("c", "agent_spawn", order)])])
+            .on("root", [Reply::text("done").always()])
+            .on("root.agent-1", [Reply::text("ok")]);
+        let plan = self::plan(script, &[]).settings(|settings| {
+            (settings.child_provider, settings.child_model) = (provider, model);
+        });
+        let mut tree = plan.begin("go").await;
+        tree.end().await;
+        let expected = format!("scripted/{expected}");
+        assert_eq!(ran_on(&tree, "root.agent-1").as_ref(), Ok(&expected), "{arguments}");
+        assert_eq!(chosen(&tree, "root.agent-1"), who, "{arguments}");
+        assert_eq!(chosen(&tree, "root"), Chosen::Named);
+    }
+}
+
+/// A tool that starts a named agent with a model of its own.
+fn defined() -> Does {
+    Does::new("defined", Effect::Delegate, |host| {
+        Box::pin(async {
+            let (name, task) = ("named".to_owned(), "x".to_owned());
+            let (agent, model) = (Some("reviewer".to_owned()), Some("near/small".to_owned()));
+            let order = Order { name, task, agent, model, ..Order::default() };
+            let engine = delegation(host)?;
+            let id = engine.start(order).await?.id.to_string();
+            Ok(engine.wait(&id).await?.outcome.text.clone())
+        })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_of_a_named_agent_is_its_definitions() {
+    let script = Script::new()
+        .on("root", [Reply::calls([call("d", "defined", json!({}))]), Reply::text("done")]);
+    let mut tree = plan(script, &[]).tool(defined()).begin("go").await;
+    tree.end().await;
+    assert_eq!(chosen(&tree, "root.named-1"), Chosen::Defined);
+    assert_eq!(ran_on(&tree, "root.named-1").as_deref(), Ok("scripted/near-small"));
 }

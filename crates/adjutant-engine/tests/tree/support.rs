@@ -1,7 +1,12 @@
 //! A tree to test with. Time is paused in these tests, so an hour of waiting for what
 //! never comes takes no time.
 
-use std::{num::NonZeroU64, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
@@ -9,9 +14,10 @@ use adjutant_core::{
     NoRulebook, Origin, Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool,
     ToolError, ToolSpec, WireLog, Workshop,
 };
-use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings, Stay};
+use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
 use adjutant_store::{LocalBus, MemoryJournal, MemoryVault};
+use adjutant_tools::DelegationSettings;
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -44,9 +50,10 @@ pub(crate) struct Plan {
     mode: Mode,
     rules: Rules,
     depth: u8,
+    workdir: PathBuf,
     allowance: Allowance,
     settings: Settings,
-    stay: Stay,
+    stay: adjutant_core::Stay,
     schema: Option<Value>,
     tools: Vec<Arc<dyn Tool>>,
     models: Vec<(&'static str, Arc<dyn Model>)>,
@@ -74,9 +81,10 @@ impl Plan {
             mode: Mode::Auto,
             rules: Rules::default(),
             depth: 3,
+            workdir: std::env::current_dir().unwrap(),
             allowance: Allowance::default(),
             settings: Settings::default(),
-            stay: Stay::UntilDone,
+            stay: adjutant_core::Stay::UntilDone,
             schema: None,
             tools: adjutant_tools::all(&adjutant_tools::Settings::default()),
             models: Vec::new(),
@@ -111,6 +119,11 @@ impl Plan {
         Self { depth, ..self }
     }
 
+    /// Works in this directory.
+    pub(crate) fn at(self, workdir: &Path) -> Self {
+        Self { workdir: workdir.canonicalize().unwrap(), ..self }
+    }
+
     pub(crate) fn allowance(self, allowance: Allowance) -> Self {
         Self { allowance, ..self }
     }
@@ -121,7 +134,7 @@ impl Plan {
     }
 
     pub(crate) fn staying(self) -> Self {
-        Self { stay: Stay::UntilTold, ..self }
+        Self { stay: adjutant_core::Stay::UntilTold, ..self }
     }
 
     /// Has a root whose answer has to fit a schema.
@@ -129,8 +142,20 @@ impl Plan {
         Self { schema: Some(schema), ..self }
     }
 
-    pub(crate) fn tool(mut self, tool: impl Tool + 'static) -> Self {
-        self.tools.push(Arc::new(tool));
+    /// Has its own tools set up in another way; those added before are gone.
+    pub(crate) fn delegating(mut self, change: impl FnOnce(&mut DelegationSettings)) -> Self {
+        let mut settings = adjutant_tools::Settings::default();
+        change(&mut settings.delegation);
+        self.tools = adjutant_tools::all(&settings);
+        self
+    }
+
+    pub(crate) fn tool(self, tool: impl Tool + 'static) -> Self {
+        self.shared_tool(Arc::new(tool))
+    }
+
+    pub(crate) fn shared_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
         self
     }
 
@@ -151,7 +176,7 @@ impl Plan {
     /// Returns who the root is.
     #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
     pub(crate) fn root(&self) -> Root {
-        let workdir = std::env::current_dir().unwrap();
+        let workdir = self.workdir.clone();
         let grant = Grant::mint(Charter {
             mode: self.mode,
             rules: vec![self.rules.clone()],
@@ -380,7 +405,7 @@ impl Tool for Does {
 
 /// Returns a call's way to other agents.
 pub(crate) fn delegation(host: &dyn Host) -> Result<&dyn Delegation, ToolError> {
-    host.delegation().ok_or_else(|| Refusal::TooDeep.into())
+    host.delegation().ok_or_else(|| Refusal::TooDeep { limit: host.agent().depth() }.into())
 }
 
 type End = dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the id of an agent, or any other UUID | `{id:1}`, numbered as they come up |
 //! | the name made of an id | `sub-agent-{name}` |
-//! | how long something took | `{time}` |
+//! | how long something took, or how far an agent at work had come | `{time}` |
 //! | the working directory | `{cwd}` |
 //! | such a mark itself | the mark with one more `{` |
 //!
@@ -129,6 +129,7 @@ impl Normal {
                 }
                 _ if is_word(before.chars().next_back()) && next != '/' => None,
                 '/' => self.directory(before, rest).map(|length| ("{cwd}".to_owned(), length)),
+                '"' => so_far(before, rest, marks),
                 _ => ids.mark(rest, marks).or_else(|| time(before, rest, marks)),
             };
             if let Some((mark, length)) = found {
@@ -212,6 +213,16 @@ impl<'a> Braces<'a> {
     fn length(&self) -> usize {
         self.depth - 1 + self.mark.map_or(1, str::len)
     }
+}
+
+/// Finds how far an agent at work had come in what it says, which depends on the time.
+fn so_far(before: &str, text: &str, marks: Marks) -> Option<(String, usize)> {
+    if marks != Marks::Times || !before.ends_with("\"so_far\":") {
+        return None;
+    }
+    let mut words = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    words.next()?.ok()?;
+    Some(("{time}".to_owned(), words.byte_offset()))
 }
 
 /// Finds how long something took at the beginning of a text.
@@ -329,6 +340,8 @@ mod tests {
             assert_eq!(result(ids, &format!("[took {time}; {time}]")), "[took {time}; {time}]");
         }
         assert_eq!(result(ids, r#"{"duration_ms":17,"n":17}"#), r#"{"duration_ms":{time},"n":17}"#);
+        let words = r#"{"so_far":"5s \"and\" more","is_final":false}"#;
+        assert_eq!(result(ids, words), r#"{"so_far":{time},"is_final":false}"#);
         let clamp = "milliseconds 9 was cut to 8; tokens 9 was cut to 8";
         let marked = "milliseconds 9 was cut to {time}; tokens 9 was cut to 8";
         assert_eq!(result(ids, clamp), marked);

@@ -1,12 +1,16 @@
 //! Events to check with.
 
-use std::{iter, num::NonZeroU64, sync::Arc};
+use std::{
+    iter,
+    num::{NonZeroU64, NonZeroUsize},
+    sync::Arc,
+};
 
 use adjutant_core::{
-    Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Clamp, Context, Delivery, Digest,
-    Effect, Event, EventKind, Fact, FileState, Handed, Handover, Image, Isolation, Limits, Message,
-    Mode, Native, Order, Outcome, Part, QuestionId, Receipt, Rules, SessionId, ToolCall,
-    ToolResult, Usage, When, Wish,
+    Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Chosen, Clamp, Context, Delivery,
+    Digest, Effect, Ending, Event, EventKind, Fact, FileState, Handed, Handover, Image, Isolation,
+    Limits, Message, Mode, Native, OnError, Order, Outcome, Part, Peers, Plan, QuestionId, Receipt,
+    Rules, SessionId, Share, Stay, Task, TaskNote, ToolCall, ToolResult, Usage, When, Wish,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -88,7 +92,15 @@ fn next(kind: &EventKind) -> Option<EventKind> {
         EventKind::Compacted { .. } => {
             EventKind::Mailed { from: Some(AgentPath::root()), text: text(), when: When::Steer }
         }
-        EventKind::Mailed { .. } => EventKind::Rested,
+        EventKind::Mailed { .. } => {
+            EventKind::Planned { call_id: AWKWARD.into(), plan: Arc::new(plan()) }
+        }
+        EventKind::Planned { .. } => {
+            let end = TaskNote::Ended { agent: AgentPath::root(), ending: Ending::Timeout };
+            EventKind::TaskEnded { call_id: AWKWARD.into(), task: usize::MAX, end }
+        }
+        EventKind::TaskEnded { .. } => EventKind::Noted { key: text(), value: Some(text()) },
+        EventKind::Noted { .. } => EventKind::Rested,
         EventKind::Rested => finished(),
         EventKind::Finished { .. } | EventKind::Saying { .. } | EventKind::Progressed { .. } => {
             return None;
@@ -111,23 +123,35 @@ fn started() -> EventKind {
     let order = Order {
         name: AWKWARD.to_owned(),
         task: AWKWARD.to_owned(),
-        context: Context::Fork,
+        agent: Some(AWKWARD.to_owned()),
+        context: Context::Cut { last: NonZeroUsize::MAX },
         provider: Some(AWKWARD.to_owned()),
         model: Some(AWKWARD.to_owned()),
         instructions: Some(AWKWARD.to_owned()),
         schema: Some(Arc::new(serde_json::json!({ AWKWARD: null }))),
-        limits: Limits { authority, allowance },
+        limits: Limits { authority, allowance, share: Share::Proportional },
         delivery: Delivery::Pushed,
         isolation: Isolation::Worktree,
+        stay: Stay::UntilTold,
+        peers: Peers::Family,
     };
     EventKind::Started {
         order: Arc::new(order),
         model: AWKWARD.into(),
+        chosen: Chosen::Configured,
         mode: Mode::Dangerous,
         tools: vec![AWKWARD.to_owned()],
         clamped: vec![clamp()],
         inherited: usize::MAX,
+        workdir: Some(AWKWARD.to_owned()),
     }
+}
+
+fn plan() -> Plan {
+    let order = Order { task: AWKWARD.to_owned(), ..Order::default() };
+    let task = Task { order, needs: vec![usize::MAX] };
+    let (goal, tasks) = (AWKWARD.to_owned(), vec![task]);
+    Plan { goal, tasks, at_once: usize::MAX, on_error: OnError::GoOn }
 }
 
 fn finished() -> EventKind {
@@ -179,6 +203,7 @@ fn results() -> Message {
         Fact::Read { path: AWKWARD.into() },
         Fact::Modified { path: AWKWARD.into() },
         Fact::Ran { command: AWKWARD.to_owned(), code: None },
+        Fact::Unwatched { why: AWKWARD.to_owned() },
     ];
     let result =
         ToolResult { images: vec![image()], facts, ..ToolResult::failure(AWKWARD.into(), AWKWARD) };

@@ -32,8 +32,19 @@ use crate::{
 /// How long what was killed may take to go.
 const LEAVING: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether what is kept from a command still is.
+const ROUND: Duration = Duration::from_millis(100);
+
 /// How much of a command its name has.
 const NAME: usize = 80;
+
+/// What returns a command to be tried again, if there is a point in it.
+pub(crate) type Again = Box<dyn FnMut() -> Option<Vec<OsString>> + Send>;
+
+/// What bubblewrap says first.
+const UNBEGUN: &str = "bwrap: ";
+/// How often a command is tried.
+const TRIES: usize = 10;
 
 /// What is to be run, and how.
 pub(crate) struct Work {
@@ -41,6 +52,8 @@ pub(crate) struct Work {
     pub(crate) title: String,
     /// The program and its arguments.
     pub(crate) command: Vec<OsString>,
+    /// What returns them anew if the sandbox could not be set up for something that is past.
+    pub(crate) again: Option<Again>,
     /// What stands around the sandbox while it runs.
     pub(crate) guard: Option<Guard>,
     /// What tells a person of what the guard has found.
@@ -85,14 +98,13 @@ pub(crate) struct Job {
 impl Job {
     /// Starts a command. It ends when it is stopped or its time is up, and with the runtime.
     pub(crate) fn start(keeper: &Keeper, work: Work) -> io::Result<Arc<Self>> {
-        let Work { title, command, guard, warn, workdir, environment, limit, stdin, watch } = work;
-        // One pipe for both, so that what was written first is read first.
-        let (reader, stdout) = io::pipe()?;
-        let output = pipe::Receiver::from_owned_fd(reader.into())?;
-        let stderr = stdout.try_clone()?;
-        let process = keeper.start_with(&command, &workdir, |keeper| {
-            keeper.env_clear().envs(environment).stdout(stdout).stderr(stderr);
-        })?;
+        let Work { title, command, again, guard, warn, limit, stdin, watch, .. } = work;
+        let setting = Setting {
+            keeper: keeper.clone(),
+            workdir: work.workdir,
+            environment: work.environment,
+        };
+        let begun = setting.start(&command)?;
         let (input, inbox) = mpsc::channel(1);
         if stdin == Stdin::Empty {
             // There is room for one.
@@ -108,13 +120,15 @@ impl Job {
         });
         let seen = Arc::clone(&job);
         tokio::spawn(async move {
-            let end = see_to_end(&seen, process, output, inbox, limit).await;
-            for trouble in clear(guard).await {
+            let ending = see_through(&seen, begun, (setting, again), inbox, limit);
+            let tell = |trouble: String| {
                 seen.output().push(format!("[{trouble}]\n").as_bytes());
                 if let Some(warn) = warn {
                     warn(&trouble);
                 }
-            }
+            };
+            let (end, guard) = guarded(ending, guard, || seen.stop(), tell).await;
+            clear(guard).await.into_iter().for_each(tell);
             seen.end.send_replace(Some(end));
         });
         Ok(job)
@@ -206,6 +220,75 @@ impl Job {
 /// A command that reads nothing more.
 pub(crate) struct Closed;
 
+/// Where a command is started.
+struct Setting {
+    keeper: Keeper,
+    workdir: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Setting {
+    fn start(&self, command: &[OsString]) -> io::Result<(KeptProcess, pipe::Receiver)> {
+        // One pipe for both, so that what was written first is read first.
+        let (reader, stdout) = io::pipe()?;
+        let output = pipe::Receiver::from_owned_fd(reader.into())?;
+        let stderr = stdout.try_clone()?;
+        let process = self.keeper.start_with(command, &self.workdir, |keeper| {
+            let environment = self.environment.iter().map(|(name, value)| (name, value));
+            keeper.env_clear().envs(environment).stdout(stdout).stderr(stderr);
+        })?;
+        Ok((process, output))
+    }
+}
+
+/// Sees a command to its end. One that its sandbox did not even begin is tried again.
+async fn see_through(
+    job: &Job,
+    mut begun: (KeptProcess, pipe::Receiver),
+    (setting, mut again): (Setting, Option<Again>),
+    mut inbox: mpsc::Receiver<Input>,
+    limit: Option<Duration>,
+) -> End {
+    let mut tries = 1;
+    loop {
+        let (process, output) = begun;
+        let end = see_to_end(job, process, output, &mut inbox, limit).await;
+        let is_unbegun = end == End::Exited(1) && job.output().is_line_of(UNBEGUN);
+        let command = again.as_mut().filter(|_| is_unbegun && tries < TRIES).and_then(|it| it());
+        let Some(command) = command else { return end };
+        begun = match setting.start(&command) {
+            Ok(begun) => begun,
+            Err(_) => return end,
+        };
+        *job.output() = Output::default();
+        tries += 1;
+    }
+}
+
+/// Waits for the end. A command that got at what is kept from it is stopped.
+async fn guarded(
+    ending: impl Future<Output = End>,
+    mut guard: Option<Guard>,
+    stop: impl Fn(),
+    tell: impl Fn(String),
+) -> (End, Option<Guard>) {
+    let mut ending = pin!(ending);
+    loop {
+        if let Ok(end) = timeout(ROUND, &mut ending).await {
+            return (end, guard);
+        }
+        let look = |guard: Guard| (guard.check(), guard);
+        let Some(own) = guard.take() else { return (ending.await, None) };
+        // One that is lost has cleared up.
+        let Ok((troubles, own)) = spawn_blocking(move || look(own)).await else { continue };
+        guard = Some(own);
+        if !troubles.is_empty() {
+            stop();
+        }
+        troubles.into_iter().for_each(&tell);
+    }
+}
+
 /// Takes the guard away, and returns what it has found.
 async fn clear(guard: Option<Guard>) -> Vec<String> {
     let Some(guard) = guard else { return Vec::new() };
@@ -218,7 +301,7 @@ async fn see_to_end(
     job: &Job,
     mut process: KeptProcess,
     output: pipe::Receiver,
-    inbox: mpsc::Receiver<Input>,
+    inbox: &mut mpsc::Receiver<Input>,
     limit: Option<Duration>,
 ) -> End {
     let input = process.input.take();
@@ -257,21 +340,19 @@ async fn interruption(stop: &CancellationToken, limit: Option<Duration>) -> End 
 }
 
 /// Passes on what the command is given to read, and holds the pipe until dropped.
-async fn feed(mut input: Option<KeptInput>, mut inbox: mpsc::Receiver<Input>) -> Infallible {
-    while let (Some(pipe), Some(piece)) = (&mut input, inbox.recv().await) {
-        let is_over = match piece {
-            Input::Bytes(bytes) => pipe.write(&bytes).await.is_err(),
-            Input::Close => {
+async fn feed(mut input: Option<KeptInput>, inbox: &mut mpsc::Receiver<Input>) -> Infallible {
+    while let Some(pipe) = &mut input {
+        match inbox.recv().await {
+            Some(Input::Bytes(bytes)) if pipe.write(&bytes).await.is_ok() => {}
+            Some(Input::Bytes(_)) => break,
+            Some(Input::Close) | None => {
                 // Whether or not it still hears of it.
                 let _ = pipe.close().await;
-                true
+                break;
             }
-        };
-        if is_over {
-            break;
         }
     }
-    drop(inbox);
+    inbox.close();
     pending().await
 }
 

@@ -11,7 +11,7 @@ mod run_command;
 mod stop_command;
 mod write_input;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use adjutant_core::Tool;
 
@@ -31,6 +31,8 @@ pub struct CommandSettings {
     pub sandbox: Sandbox,
     /// What they see of the environment.
     pub environment: Environment,
+    /// What they do not see of the files, though it may lie where they work.
+    pub hidden: Vec<PathBuf>,
     /// What records the files they change. Without it nobody does.
     pub snapshots: Option<Arc<Snapshots>>,
     /// What tells a person what not only the model should know. Without it nobody does.

@@ -108,6 +108,12 @@ impl Output {
         text
     }
 
+    /// Reports whether it is a single line that begins with some words.
+    pub(crate) fn is_line_of(&self, words: &str) -> bool {
+        let [head, tail] = [&self.head, &self.tail].map(|text| text.trim_end());
+        tail.is_empty() && head.starts_with(words) && head.lines().count() == 1
+    }
+
     /// Returns the latest line with anything on it.
     pub(crate) fn latest_line(&self) -> String {
         let tail = if self.tail.trim().is_empty() { &self.head } else { &self.tail };

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::{
     CommandSettings,
     end::End,
-    job::{Job, Stdin, Work},
+    job::{Again, Job, Stdin, Work},
     jobs::{HeldJob, Jobs},
 };
 use crate::{
@@ -182,6 +182,7 @@ impl RunCommand {
         let mut work = Work {
             title: args.command.clone(),
             command: vec![shell().into(), "-c".into(), args.command.clone().into()],
+            again: None,
             guard: None,
             warn: self.settings.warn,
             workdir: directory(args, host)?,
@@ -208,8 +209,10 @@ impl RunCommand {
         let is_known = host.judged().iter().any(|touch| touch.effect == Effect::Unconfined);
         let (grant, workdir) = (host.grant().clone(), work.workdir.clone());
         let (sandbox, command) = (self.settings.sandbox.clone(), mem::take(&mut work.command));
+        let hidden = self.settings.hidden.clone();
         let confined = blocking::run(move || {
-            let policy = Policy::of(&grant, network, workdir);
+            let mut policy = Policy::of(&grant, network, workdir);
+            policy.hidden.extend(hidden);
             if let (Some(why), false) = (sandbox.lack(&policy), is_known) {
                 return Err(ToolError(format!(
                     "not run: the sandbox cannot hold it: {why}; with `unconfined` a person may \
@@ -217,10 +220,14 @@ impl RunCommand {
                 )));
             }
             let guard = Guard::of(&policy);
-            Ok((guard, sandbox.wrap(&policy, command)))
+            let wrapped = sandbox.wrap(&policy, command.clone());
+            // A socket that vanishes while it is being covered ends bubblewrap.
+            let again: Again =
+                Box::new(move || policy.refresh().then(|| sandbox.wrap(&policy, command.clone())));
+            Ok((guard, wrapped, again))
         });
-        let (guard, command) = confined.await?;
-        (work.guard, work.command) = (Some(guard), command);
+        let (guard, command, again) = confined.await?;
+        (work.guard, work.command, work.again) = (Some(guard), command, Some(again));
         Ok(())
     }
 

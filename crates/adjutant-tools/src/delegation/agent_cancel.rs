@@ -4,7 +4,7 @@ use adjutant_core::{Effect, Host, Refusal, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{delegation, json, report};
+use super::{delegation, json, result};
 use crate::typed::TypedTool;
 
 pub(crate) struct AgentCancel;
@@ -40,8 +40,8 @@ impl TypedTool for AgentCancel {
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         let (success, state) = match delegation(host)?.cancel(&args.agent_id).await {
-            Ok(state) => (true, report::state(state)),
-            Err(Refusal::Ended { state, .. }) => (false, report::state(state)),
+            Ok(state) => (true, result::state(state)),
+            Err(Refusal::Ended { state, .. }) => (false, result::state(state)),
             Err(refusal) => return Err(refusal.into()),
         };
         let message = if success {

@@ -4,7 +4,7 @@ use adjutant_core::{Effect, Host, Status, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{delegation, json, report};
+use super::{delegation, json, result};
 use crate::typed::TypedTool;
 
 pub(crate) struct AgentList;
@@ -35,11 +35,13 @@ struct Entry {
 
 impl From<&Status> for Entry {
     fn from(status: &Status) -> Self {
+        let name = status.path.as_str().rsplit('.').next().unwrap_or_default();
+        let kind = if name.starts_with("fork-") { "fork" } else { "sub-agent" };
         Self {
             id: status.id.to_string(),
-            name: report::name(status.id),
+            name: result::name(kind, status.id),
             path: status.path.to_string(),
-            state: report::state(status.state),
+            state: result::state(status.state),
             depth: status.path.depth(),
             running_ms: status.millis,
         }

@@ -1,28 +1,37 @@
 //! `agent_status`: how one agent stands.
 
-use adjutant_core::{Effect, Host, ToolError};
+use std::sync::Arc;
+
+use adjutant_core::{Effect, Host, Status, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{delegation, json, report};
+use super::{DelegationSettings, delegation, json, result};
 use crate::typed::TypedTool;
 
-pub(crate) struct AgentStatus;
+pub(crate) struct AgentStatus(pub(crate) Arc<DelegationSettings>);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// The sub-agent's id or path.
     agent_id: String,
+    /// From which byte of its output on (default: 0).
+    offset: Option<usize>,
 }
 
+/// How an agent stands.
 #[derive(Serialize)]
-struct Response {
+pub(super) struct Standing {
     agent_id: String,
     path: String,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+    /// What it says while it is at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    so_far: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     is_final: bool,
@@ -32,15 +41,40 @@ struct Response {
     notes: Vec<String>,
 }
 
+impl Standing {
+    /// Tells how an agent stands, with its words from some byte on.
+    pub(super) fn of(status: Status, offset: usize) -> Self {
+        let report = status.report.as_ref();
+        let output = report.map(|report| result::text(report, offset));
+        let so_far = report.is_none().then_some(status.words);
+        Self {
+            agent_id: status.id.to_string(),
+            path: status.path.to_string(),
+            state: result::state(status.state),
+            output: output.filter(|text| !text.is_empty()),
+            so_far,
+            error: report.and_then(result::failure),
+            is_final: status.state.is_final(),
+            duration_ms: status.millis,
+            tokens_used: status.tokens,
+            notes: report.map(|report| result::notes(&report.receipt)).unwrap_or_default(),
+        }
+    }
+}
+
 impl TypedTool for AgentStatus {
     type Args = Args;
     const NAME: &'static str = "agent_status";
     const EFFECT: Effect = Effect::Delegate;
 
     fn description(&self) -> String {
-        "Tells how a sub-agent stands, and what it found if it has ended. You are told when one \
-         ends, so there is no need to ask again and again."
+        "Tells how a sub-agent stands, what it has said so far, and what it found if it has \
+         ended. You are told when one ends, so there is no need to ask again and again."
             .into()
+    }
+
+    fn refine(&self, parameters: &mut Value) {
+        self.0.withhold(&[], parameters);
     }
 
     fn summary(&self, args: &Args) -> String {
@@ -48,18 +82,8 @@ impl TypedTool for AgentStatus {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
+        self.0.refuse(&[("offset", args.offset.is_some())])?;
         let status = delegation(host)?.status(&args.agent_id)?;
-        let report = status.report.as_ref();
-        json(&Response {
-            agent_id: status.id.to_string(),
-            path: status.path.to_string(),
-            state: report::state(status.state),
-            output: report.map(report::text).filter(|text| !text.is_empty()),
-            error: report.and_then(report::failure),
-            is_final: status.state.is_final(),
-            duration_ms: status.millis,
-            tokens_used: status.tokens,
-            notes: report.map(|report| report::notes(&report.receipt)).unwrap_or_default(),
-        })
+        json(&Standing::of(status, args.offset.unwrap_or_default()))
     }
 }

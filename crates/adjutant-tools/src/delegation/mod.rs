@@ -2,51 +2,110 @@
 //! hands it to the runtime, and puts the answer into words. Nothing is run here.
 
 mod agent_cancel;
+mod agent_fork;
 mod agent_list;
+mod agent_send;
 mod agent_spawn;
 mod agent_status;
-mod report;
+mod agent_wait;
+mod blocking;
+mod budget;
+mod call_agent;
+mod delegate_task;
+mod extras;
+mod files;
+mod peers;
+mod result;
+mod send_message;
+mod settings;
+mod spawn_agent;
+mod spawned;
 mod sub_agent;
+mod tool_access;
 
-use std::{num::NonZeroU64, sync::Arc};
+use std::sync::Arc;
 
-use adjutant_core::{Allowance, AllowedModels, Delegation, Host, Refusal, ToolError};
+use adjutant_core::{
+    AllowedModels, Comms, Definitions, Delegation, Host, Peers, Refusal, Tool, ToolError,
+};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-pub(crate) use agent_cancel::AgentCancel;
-pub(crate) use agent_list::AgentList;
-pub(crate) use agent_spawn::AgentSpawn;
-pub(crate) use agent_status::AgentStatus;
-pub(crate) use sub_agent::SubAgent;
+pub use self::settings::{DelegationSettings, Earlier, Parameters, PlanSettings, Style};
+use crate::{
+    notes::{NotesRead, NotesWrite},
+    typed::erase,
+};
 
-/// What a child is given when the call does not say, and what the call may say.
-#[derive(Clone, Debug)]
-pub struct DelegationSettings {
-    /// What a child of `sub_agent` may spend. The time is how long the call waits.
-    pub sub_agent: Allowance,
-    /// What a child of `agent_spawn` may spend.
-    pub agent_spawn: Allowance,
-    /// The models a call may name. The runtime holds calls to it; here it is told.
-    pub models: AllowedModels,
-}
+/// The names of all these tools.
+pub const NAMES: [&str; 13] = [
+    "sub_agent",
+    "spawn_agent",
+    "call_agent",
+    "delegate_task",
+    "agent_spawn",
+    "agent_fork",
+    "agent_wait",
+    "agent_send",
+    "agent_status",
+    "agent_cancel",
+    "agent_list",
+    "notes_read",
+    "notes_write",
+];
 
-impl Default for DelegationSettings {
-    fn default() -> Self {
-        Self {
-            sub_agent: Allowance { millis: NonZeroU64::new(120_000), ..Allowance::default() },
-            agent_spawn: Allowance { tokens: NonZeroU64::new(50_000), ..Allowance::default() },
-            models: AllowedModels::default(),
-        }
+/// Returns those of the tools that the settings name, and those an agent needs to write to
+/// others where it may.
+pub(crate) fn tools(
+    settings: &DelegationSettings,
+    definitions: Option<Arc<dyn Definitions>>,
+) -> Vec<Arc<dyn Tool>> {
+    let settings = Arc::new(settings.clone());
+    let mut tools = vec![
+        erase(sub_agent::SubAgent(Arc::clone(&settings))),
+        erase(spawn_agent::SpawnAgent(Arc::clone(&settings))),
+        erase(delegate_task::DelegateTask(Arc::clone(&settings))),
+        erase(agent_spawn::AgentSpawn(Arc::clone(&settings))),
+        erase(agent_fork::AgentFork(Arc::clone(&settings))),
+        erase(agent_wait::AgentWait),
+        erase(agent_send::AgentSend),
+        erase(agent_status::AgentStatus(Arc::clone(&settings))),
+        erase(agent_cancel::AgentCancel),
+        erase(agent_list::AgentList),
+        erase(NotesRead),
+        erase(NotesWrite),
+    ];
+    if let Some(definitions) = definitions {
+        let settings = Arc::clone(&settings);
+        tools.push(erase(call_agent::CallAgent { settings, definitions }));
     }
+    // Children that may be written to need somebody who can.
+    let has_mail = |name: &str| name == "agent_send" && settings.peers != Peers::Nobody;
+    tools.retain(|tool| {
+        let name = &tool.spec().name;
+        settings.tools.contains(name) || (has_mail(name) && !settings.tools.is_empty())
+    });
+    tools.extend([erase(send_message::SendMessage), erase(peers::Peers)]);
+    tools
 }
 
 fn delegation(host: &dyn Host) -> Result<&dyn Delegation, ToolError> {
-    host.delegation().ok_or_else(|| Refusal::TooDeep.into())
+    host.delegation().ok_or_else(|| Refusal::TooDeep { limit: host.agent().depth() }.into())
+}
+
+fn comms(host: &dyn Host) -> Result<&dyn Comms, ToolError> {
+    host.comms().ok_or_else(|| ToolError("you have nobody to write to".to_owned()))
 }
 
 fn task(prompt: String) -> Result<String, ToolError> {
     if prompt.trim().is_empty() { Err(Refusal::NoTask.into()) } else { Ok(prompt) }
+}
+
+fn said(message: String) -> Result<String, ToolError> {
+    if message.trim().is_empty() {
+        return Err(ToolError("`message` is empty: say something".to_owned()));
+    }
+    Ok(message)
 }
 
 /// Says in the schema of the arguments which models may be named.
@@ -57,8 +116,12 @@ fn name_models(parameters: &mut Value, models: &AllowedModels) {
     }
 }
 
-fn schema(written: Option<Map<String, Value>>) -> Option<Arc<Value>> {
-    written.map(|written| Arc::new(Value::Object(written)))
+/// Says there which provider it is when none is named.
+fn name_provider(parameters: &mut Value, provider: Option<&str>) {
+    let description = parameters.pointer_mut("/properties/provider/description");
+    if let (Some(Value::String(text)), Some(provider)) = (description, provider) {
+        text.push_str(&format!(" Without it, it is `{provider}`."));
+    }
 }
 
 fn json(answer: &impl Serialize) -> Result<String, ToolError> {

@@ -5,6 +5,9 @@ use serde_json::{Number, Value};
 
 /// The choice that leaves a field out.
 const LEAVE_OUT: &str = "(leave out)";
+/// The same where there is nothing to choose from. A choice there would have a number, which
+/// could be the answer.
+const NONE: &str = "-";
 
 /// One field of a form.
 pub(crate) struct Field<'a> {
@@ -30,7 +33,7 @@ impl Field<'_> {
             kind if kind == "array" => Vec::new(),
             _ => options(self.definition).into_iter().map(|(_, title)| title).collect(),
         };
-        if !self.is_required {
+        if !self.is_required && !choices.is_empty() {
             choices.push(LEAVE_OUT.to_owned());
         }
         choices
@@ -40,7 +43,8 @@ impl Field<'_> {
     /// out.
     pub(crate) fn read(&self, text: &str) -> Result<Option<Value>, String> {
         let text = text.trim();
-        if !self.is_required && (text.is_empty() || text == LEAVE_OUT) {
+        let none = if self.choices().is_empty() { NONE } else { LEAVE_OUT };
+        if !self.is_required && (text.is_empty() || text == none) {
             return Ok(None);
         }
         let fits = match self.definition["type"].as_str() {
@@ -72,7 +76,11 @@ impl Field<'_> {
                 _ => format!("text{}", length(definition)),
             },
         };
-        if self.is_required { kind } else { format!("{kind}; optional") }
+        match (self.is_required, self.choices().is_empty()) {
+            (true, _) => kind,
+            (false, true) => format!("{kind}; optional: {NONE} leaves it out"),
+            (false, false) => format!("{kind}; optional"),
+        }
     }
 
     fn number(&self, text: &str) -> Option<Value> {
@@ -254,20 +262,30 @@ mod tests {
 
     #[test]
     fn only_an_optional_field_can_be_left_out() {
-        let definition = json!({ "type": "integer" });
+        let definition = json!({ "type": "boolean" });
         let field = |is_required| Field { name: "f", definition: &definition, is_required };
         assert_eq!(field(false).read(LEAVE_OUT), Ok(None));
         assert_eq!(field(false).read(""), Ok(None));
-        assert_eq!(field(false).choices(), [LEAVE_OUT]);
-        assert!(field(true).read(LEAVE_OUT).is_err());
-        assert_eq!(field(true).choices(), [""; 0]);
+        assert_eq!(field(false).choices(), ["yes", "no", LEAVE_OUT]);
+        assert!(field(true).read(LEAVE_OUT).is_err() && field(false).read(NONE).is_err());
+        assert_eq!(field(true).choices(), ["yes", "no"]);
+    }
+
+    #[test]
+    fn a_number_is_not_taken_for_that_of_a_choice() {
+        let definition = json!({ "type": "integer" });
+        let field = |is_required| Field { name: "f", definition: &definition, is_required };
+        assert_eq!(field(false).choices(), [""; 0]);
+        assert_eq!(field(false).read("1"), Ok(Some(json!(1))));
+        assert_eq!(field(false).read(NONE), Ok(None));
+        assert!(field(true).read(NONE).is_err());
     }
 
     #[test]
     fn a_question_says_what_fits() {
         let definition = json!({ "type": "integer", "title": "Age", "minimum": 1, "maximum": 9 });
         let field = Field { name: "age", definition: &definition, is_required: false };
-        assert_eq!(field.prompt(), "Age (a whole number from 1 to 9; optional)");
+        assert_eq!(field.prompt(), "Age (a whole number from 1 to 9; optional: - leaves it out)");
         let definition = json!({ "type": "boolean", "description": "Really?" });
         let field = Field { name: "sure", definition: &definition, is_required: true };
         assert_eq!(field.prompt(), "sure: Really? (yes or no)");

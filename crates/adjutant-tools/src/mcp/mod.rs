@@ -43,7 +43,7 @@ pub use self::{
     project_file::ProjectFile,
     settings::{OnFailure, Private, Server, ServerSettings, ToolPattern},
 };
-use crate::keeper::Keeper;
+use crate::{keeper::Keeper, sandbox::Seals};
 
 /// What servers find around them.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub struct Environment {
     pub variables: BTreeMap<String, String>,
     /// Where the session works.
     pub directory: PathBuf,
+    /// The files of theirs that agents can come near.
+    pub seals: Arc<Seals>,
 }
 
 /// The servers of a session.

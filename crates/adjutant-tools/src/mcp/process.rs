@@ -54,6 +54,7 @@ impl Process {
         directory: &Path,
         around: &Environment,
     ) -> io::Result<(Self, Pipes)> {
+        around.seals.check().map_err(io::Error::other)?;
         let ((output, stdout), (errors, stderr)) = (pipe()?, pipe()?);
         let needed = NEEDED.iter().filter_map(|name| around.variables.get_key_value(*name));
         let mut kept = around.keeper.start_with(command, directory, |keeper| {

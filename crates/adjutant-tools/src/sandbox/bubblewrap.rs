@@ -8,8 +8,6 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    fs,
-    os::unix::fs::FileTypeExt as _,
     path::{Path, PathBuf},
 };
 
@@ -74,7 +72,9 @@ pub(super) fn wrap(
     words.extend_from_slice(arguments);
     let own = real(PRIVATE.into_iter().chain(["/dev"]));
     let writable = [&policy.writable[..], &own].concat();
-    words.extend(Orders { fence: Fence::Within, network: policy.network, writable }.words());
+    let hidden = policy.hidden.iter().map(|path| nearest(path)).collect();
+    let orders = Orders { fence: Fence::Within, network: policy.network, writable, hidden };
+    words.extend(orders.words());
     words.extend(command);
     words
 }
@@ -99,7 +99,10 @@ impl Layer {
 /// Returns what lies where. What lies further down comes later, and so on top.
 fn layers(policy: &Policy) -> BTreeMap<PathBuf, Layer> {
     let private = real(PRIVATE);
-    let protected = outermost(real(&policy.protected));
+    let hidden = real(&policy.hidden);
+    let mut protected = outermost(real(&policy.protected));
+    // What is not seen is not changed either.
+    protected.retain(|path| !is_in(path, &hidden));
     let mut writable = real(&policy.writable);
     writable.retain(|path| !is_in(path, &protected));
     let mut needed = real([&policy.workdir]);
@@ -107,7 +110,7 @@ fn layers(policy: &Policy) -> BTreeMap<PathBuf, Layer> {
         needed.extend(real(["/etc/resolv.conf"]));
     }
     needed.retain(|path| is_in(path, &private) && !is_in(path, &writable));
-    let mut sockets = real(sockets());
+    let mut sockets = real(policy.sockets.keys());
     sockets.retain(|path| !is_in(path, &private) && !is_in(path, &writable));
     // Of two for one place, the later counts.
     let layers = [
@@ -117,7 +120,7 @@ fn layers(policy: &Policy) -> BTreeMap<PathBuf, Layer> {
         (private, Layer::Private),
         (needed, Layer::ReadOnly),
         (sockets, Layer::Hidden),
-        (real(&policy.hidden), Layer::Hidden),
+        (hidden, Layer::Hidden),
         (ways(&writable, &protected), Layer::Writable),
         (writable, Layer::Writable),
         (protected, Layer::ReadOnly),
@@ -132,14 +135,18 @@ fn ways(writable: &[PathBuf], protected: &[PathBuf]) -> Vec<PathBuf> {
     above.filter(|path| is_in(path, writable)).map(Path::to_owned).collect()
 }
 
-/// Returns the sockets of other programs. One can be connected to where it cannot be written.
-fn sockets() -> Vec<PathBuf> {
-    let listed = fs::read("/proc/net/unix").unwrap_or_default();
-    let listed = String::from_utf8_lossy(&listed);
-    let paths =
-        listed.lines().filter_map(|line| line.find('/').map(|at| PathBuf::from(&line[at..])));
-    let is_socket = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.file_type().is_socket());
-    paths.filter(is_socket).collect()
+/// Returns where a path leads, or would lead if anything were there.
+fn nearest(path: &Path) -> PathBuf {
+    let mut ways = path.ancestors();
+    let there = ways.find_map(|way| Some((way, way.canonicalize().ok()?)));
+    there.map_or_else(
+        || path.to_owned(),
+        |(way, real)| match path.strip_prefix(way) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => path.to_owned(),
+        },
+    )
 }
 
 /// Leaves out what lies in another.

@@ -29,9 +29,11 @@ pub(super) struct Orders {
     pub(super) network: Network,
     /// Where it may write.
     pub(super) writable: Vec<PathBuf>,
+    /// What it may not even read, where nothing may be put in the place of what is there either.
+    pub(super) hidden: Vec<PathBuf>,
 }
 
-/// Divides the orders from the command. No absolute path looks like it.
+/// Divides the parts of the orders, and those from the command. No absolute path looks like it.
 const END: &str = "--";
 
 impl Orders {
@@ -45,8 +47,9 @@ impl Orders {
             Network::Off => "off",
             Network::On => "on",
         };
-        let paths = self.writable.into_iter().map(OsString::from);
-        [fence, network].map(OsString::from).into_iter().chain(paths).chain([END.into()])
+        let writable = self.writable.into_iter().map(OsString::from).chain([END.into()]);
+        let hidden = self.hidden.into_iter().map(OsString::from).chain([END.into()]);
+        [fence, network].map(OsString::from).into_iter().chain(writable).chain(hidden)
     }
 }
 
@@ -54,10 +57,13 @@ impl Orders {
 mod imp {
     use std::{
         convert::Infallible, error::Error, ffi::OsString, io, os::unix::process::CommandExt as _,
-        process::Command,
+        path::PathBuf, process::Command, thread::available_parallelism,
     };
 
-    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    use rustix::{
+        process::{Resource, Rlimit, getrlimit, setrlimit},
+        thread::{CapabilitySet, CapabilitySets, set_capabilities},
+    };
 
     use super::{
         super::{Network, landlock, seccomp},
@@ -78,10 +84,16 @@ mod imp {
                 "on" => Network::On,
                 _ => return None,
             };
-            let end = words.iter().position(|word| word == END)?;
-            let writable = words[..end].iter().map(Into::into).collect();
-            Some((Self { fence, network, writable }, &words[end + 1..]))
+            let (writable, words) = paths(words)?;
+            let (hidden, words) = paths(words)?;
+            Some((Self { fence, network, writable, hidden }, words))
         }
+    }
+
+    /// Returns the paths up to the end of a part, and what comes after it.
+    fn paths(words: &[OsString]) -> Option<(Vec<PathBuf>, &[OsString])> {
+        let end = words.iter().position(|word| word == END)?;
+        Some((words[..end].iter().map(Into::into).collect(), &words[end + 1..]))
     }
 
     /// Gives up what a command must not have, and becomes the command. Returns only if that
@@ -95,7 +107,25 @@ mod imp {
         Err(io::Error::new(error.kind(), format!("{}: {error}", program.display())))
     }
 
+    /// How many processes and threads a command may have, at least and for each processor: far
+    /// more than a build, and less than a machine can bear.
+    const PROCESSES: [u64; 2] = [4096, 256];
+
+    /// Limits the number of processes, where those of others do not count.
+    fn limit_processes(orders: &Orders) -> io::Result<()> {
+        let [least, each] = PROCESSES;
+        let most = available_parallelism().map_or(least, |it| least.max(each * it.get() as u64));
+        let Rlimit { current, maximum } = getrlimit(Resource::Nproc);
+        let [current, maximum] =
+            [current, maximum].map(|it| Some(it.map_or(most, |it| it.min(most))));
+        if orders.fence == Fence::Within {
+            setrlimit(Resource::Nproc, Rlimit { current, maximum })?;
+        }
+        Ok(())
+    }
+
     fn give_up(orders: &Orders) -> Result<(), Box<dyn Error>> {
+        limit_processes(orders)?;
         landlock::apply(orders)?;
         let none = CapabilitySet::empty();
         set_capabilities(

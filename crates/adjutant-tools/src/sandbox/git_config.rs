@@ -1,6 +1,7 @@
-//! Git's configuration of one repository, as far as it matters here.
+//! Git's configuration, as far as it matters here.
 
 use std::{
+    collections::VecDeque,
     env,
     io::{self, Read as _},
     path::{Component, Path, PathBuf},
@@ -11,6 +12,8 @@ use crate::handle;
 
 /// The longest that is read.
 const LONGEST: u64 = 1024 * 1024;
+/// How many files of settings are read for one repository.
+const MOST_FILES: usize = 50;
 
 /// What can be set without making git run a program, read more settings or work elsewhere.
 const HARMLESS: [(&str, &str); 12] = [
@@ -38,6 +41,7 @@ const HARMLESS: [(&str, &str); 12] = [
 ];
 
 /// Something that is set.
+#[derive(PartialEq, Eq)]
 struct Entry {
     section: String,
     key: String,
@@ -48,47 +52,107 @@ struct Entry {
 /// read in another way than it is read here cannot.
 pub(super) fn is_harmless(file: &Path, places: &[PathBuf]) -> bool {
     let Ok(text) = text(file) else { return false };
-    entries(&text).into_iter().all(|entry| {
-        entry.is_some_and(|entry| match (&*entry.section, &*entry.key) {
-            ("core", "worktree") => entry
-                .path(file)
-                .is_some_and(|path| path.canonicalize().is_ok_and(|real| is_in(&real, places))),
-            (section, key) => {
-                // An address with two colons names a program.
-                let is_program = section == "remote" && entry.value.contains("::");
-                let mut known = HARMLESS.iter().filter(|it| it.0 == section);
-                !is_program && known.any(|it| it.1.split_whitespace().any(|it| it == key))
-            }
-        })
-    })
+    let is_harmless = |entry: Entry| entry.is_harmless(file, places);
+    entries(&text).into_iter().all(|entry| entry.is_some_and(is_harmless))
 }
 
-/// Returns where a repository's settings have git look for hooks and more settings.
+/// Reports whether a file of settings has none that were not there before, but for harmless ones.
+pub(super) fn adds_only_harmless(
+    before: &[u8],
+    now: &[u8],
+    file: &Path,
+    places: &[PathBuf],
+) -> bool {
+    let [Ok(before), Ok(now)] = [before, now].map(str::from_utf8) else { return false };
+    let before = entries(before);
+    let is_fine = |entry: Option<Entry>| {
+        entry.is_some_and(|entry| {
+            before.iter().flatten().any(|it| *it == entry) || entry.is_harmless(file, places)
+        })
+    };
+    entries(now).into_iter().all(is_fine)
+}
+
+/// Returns where settings have git look for hooks of a repository and for more settings: its own,
+/// the user's and the system's.
 pub fn leads(repository: &Path) -> Vec<PathBuf> {
-    let file = repository.join("config");
-    let entries = entries(&text(&file).unwrap_or_default());
-    let leads = entries.into_iter().flatten().filter_map(|entry| {
-        match (&*entry.section, &*entry.key) {
-            // Hooks run at the top of the files.
-            ("core", "hookspath") if repository.ends_with(".git") => entry.path(repository),
-            ("core", "hookspath") | ("include" | "includeif", "path") => entry.path(&file),
-            _ => None,
+    // Hooks run at the top of the files.
+    let is_usual = repository.ends_with(".git");
+    let top = repository.parent().filter(|_| is_usual).unwrap_or(repository);
+    let mut files: VecDeque<_> = ["config", "config.worktree"].map(|it| repository.join(it)).into();
+    files.extend(everywhere());
+    let mut leads = Vec::new();
+    for _ in 0..MOST_FILES {
+        let Some(file) = files.pop_front() else { break };
+        for entry in entries(&text(&file).unwrap_or_default()).into_iter().flatten() {
+            match (&*entry.section, &*entry.key) {
+                ("core", "hookspath") => leads.extend(entry.path(top)),
+                ("include" | "includeif", "path") => {
+                    let more = file.parent().and_then(|beside| entry.path(beside));
+                    leads.extend(more.clone());
+                    files.extend(more);
+                }
+                _ => {}
+            }
         }
-    });
-    leads.collect()
+    }
+    leads
+}
+
+/// Returns the files of settings that count for all repositories.
+pub(super) fn everywhere() -> Vec<PathBuf> {
+    let variable = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let system = variable("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into());
+    let own = variable("GIT_CONFIG_GLOBAL").map_or_else(
+        || {
+            let home = env::home_dir().unwrap_or_default();
+            let base = variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+            vec![base.join("git/config"), home.join(".gitconfig")]
+        },
+        |file| vec![file],
+    );
+    [vec![system], own].concat()
 }
 
 impl Entry {
-    /// Returns the path that a value is, as seen from beside a file.
-    fn path(&self, beside: &Path) -> Option<PathBuf> {
-        let value = self.value.trim_matches('"');
+    fn is_harmless(&self, file: &Path, places: &[PathBuf]) -> bool {
+        match (&*self.section, &*self.key) {
+            ("core", "worktree") => file
+                .parent()
+                .and_then(|beside| self.path(beside))
+                .is_some_and(|path| path.canonicalize().is_ok_and(|real| is_in(&real, places))),
+            (section, key) => {
+                // An address with two colons names a program.
+                let is_program = section == "remote" && self.value.contains("::");
+                let mut known = HARMLESS.iter().filter(|it| it.0 == section);
+                !is_program && known.any(|it| it.1.split_whitespace().any(|it| it == key))
+            }
+        }
+    }
+
+    /// Returns the path that a value is, as seen from a directory.
+    fn path(&self, directory: &Path) -> Option<PathBuf> {
+        let value = unquoted(&self.value)?;
         let path = match value.strip_prefix("~/") {
             Some(rest) => env::home_dir()?.join(rest),
-            None => beside.parent()?.join(value),
+            None => directory.join(&value),
         };
-        let is_plain = !value.is_empty() && !value.contains(['"', '\\', '#', ';']);
-        is_plain.then(|| straight(&path))
+        (!value.is_empty()).then(|| straight(&path))
     }
+}
+
+/// Returns what a value says, without quotes and the comment after it.
+fn unquoted(value: &str) -> Option<String> {
+    let (mut said, mut is_quoted, mut rest) = (String::new(), false, value.chars());
+    while let Some(next) = rest.next() {
+        match next {
+            '"' => is_quoted = !is_quoted,
+            '\\' => said.push(rest.next()?),
+            '#' | ';' if !is_quoted => break,
+            next => said.push(next),
+        }
+    }
+    Some(said.trim_end().to_owned())
 }
 
 /// Takes the way back out of a path.
@@ -235,12 +299,14 @@ mod tests {
 
     #[test]
     fn where_settings_lead_is_told_from_where_git_would_look() {
-        let config = "[core]\n\thooksPath = .husky/_\n[include]\n\tpath = \"../own config\"\n\
+        let config = "[core]\n\thooksPath = .husky/_ # here\n[include]\n\tpath = \"../own config\"\n\
             [includeIf \"onbranch:x\"]\n\tpath = ~/more\n";
         let (_place, scope) = world(config);
         let home = env::home_dir().unwrap().join("more");
         let expected = [scope.join(".husky/_"), scope.join("own config"), home];
         assert_eq!(leads(&scope.join(".git")), expected);
+        fs::write(scope.join("own config"), "[core]\n\thooksPath = more\n").unwrap();
+        assert!(leads(&scope.join(".git")).contains(&scope.join("more")));
         fs::rename(scope.join(".git"), scope.join("bare")).unwrap();
         assert_eq!(leads(&scope.join("bare"))[0], scope.join("bare/.husky/_"));
     }

@@ -1,27 +1,40 @@
 //! What is protected and not there.
 //!
-//! A sandbox can make a file read-only only if there is one. So a directory that must not be
-//! made is made beforehand, empty, and taken away by the last command that needs it. A file
-//! cannot be kept free in this way: other programs would read it. If one has been made
-//! meanwhile, it is moved aside when the command has ended, and so is what steers git in a
-//! repository that has been made ([`newcomers`]).
+//! A sandbox can make a file read-only only if there is one. So what must not be made is made
+//! beforehand, such that it says nothing, and taken away by the last command that needs it. Some
+//! files cannot be kept free in this way: other programs would read them. If one is made
+//! meanwhile, it is moved aside, and so is what steers git in a repository that has been made
+//! ([`newcomers`]), and what was replaced by something that says more ([`kept`](super::kept)).
 
 use std::{
-    fs::{self, DirBuilder, File, Permissions},
-    io, mem,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    io::{self, Write as _},
+    mem,
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    },
     path::{Path, PathBuf},
+    process,
+    sync::Arc,
     thread,
     time::Duration,
 };
 
 use rustix::fs::renameat;
 
-use super::{Policy, Steering, newcomers};
+use super::{Policy, Steering, kept::Kept, newcomers, policy::is_in};
 use crate::handle::{self, DIRECTORY};
 
-/// By its mode a directory that was made here is known, also after a crash.
+/// By its mode what was made here is known, also after a crash.
 const MODE: u32 = 0o711;
+/// What is made where there must be no other, and what a file says: that a repository's common
+/// files are its own, and no settings.
+const COVERS: [(&str, Option<&str>); 4] = [
+    (".adjutant", None),
+    ("hooks", None),
+    ("commondir", Some(".\n")),
+    ("config.worktree", Some("")),
+];
 /// How often somebody else is given time to take his directory away.
 const TRIES: usize = 100;
 /// How long each time.
@@ -31,10 +44,12 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// until all its processes are gone.
 #[derive(Debug)]
 pub struct Guard {
-    /// Directories that stand in the way, each with a lock that tells others so.
+    /// What stands in the way, each with a lock that tells others so.
     covers: Vec<(PathBuf, File)>,
     /// Files that must not be there.
     absent: Vec<PathBuf>,
+    /// What was there, and must not say more.
+    kept: Vec<Arc<Kept>>,
     /// What was there.
     before: Steering,
     /// Where more may have come.
@@ -44,16 +59,42 @@ pub struct Guard {
 impl Guard {
     /// Begins to keep free what a policy protects. Looks through files, and so may take a while.
     pub fn of(policy: &Policy) -> Self {
-        let is_cover = |path: &&PathBuf| path.ends_with(".adjutant") || path.ends_with("hooks");
-        let (directories, files): (Vec<_>, Vec<_>) = policy.protected.iter().partition(is_cover);
-        let covers = directories.into_iter().filter_map(|path| {
+        let mut guard = Self {
+            covers: Vec::new(),
+            absent: Vec::new(),
+            kept: Vec::new(),
+            before: policy.steering.clone(),
+            places: policy.writable.clone(),
+        };
+        // What a command does not see it does not change.
+        let seen = policy.protected.iter().filter(|path| !is_in(path, &policy.hidden));
+        for path in seen {
+            let text = COVERS.iter().find(|(name, _)| path.ends_with(name)).map(|(_, text)| *text);
             // Where this fails, a command cannot make it either.
-            let lock = cover(path).ok().flatten()?;
-            Some((path.clone(), lock))
-        });
-        let absent = files.into_iter().filter(|path| !exists(path)).cloned();
-        let (before, places) = (policy.steering.clone(), policy.writable.clone());
-        Self { covers: covers.collect(), absent: absent.collect(), before, places }
+            let lock = text.and_then(|text| cover(path, text).ok().flatten());
+            if let Some(lock) = lock {
+                guard.covers.push((path.clone(), lock));
+            } else if exists(path) {
+                // What is in there comes and goes with the trees, and is looked at in the end.
+                let is_steady = !path.ends_with("worktrees");
+                guard.kept.extend(is_steady.then(|| Kept::of(path)).flatten());
+            } else {
+                guard.absent.push(path.clone());
+            }
+        }
+        guard
+    }
+
+    /// Looks whether something of what is kept has been replaced or made meanwhile, moves it
+    /// aside, and returns a sentence for each. Looks at nothing else, and so takes no time.
+    pub fn check(&self) -> Vec<String> {
+        let uncovered = self.covers.iter().filter(|(path, lock)| !is_still(lock, path));
+        let absent = self.absent.iter().chain(uncovered.map(|(path, _)| path));
+        let made = absent
+            .filter(|path| exists(path) && !is_cover(path))
+            .map(|path| evict(path, "appeared"));
+        let replaced = self.kept.iter().filter_map(|kept| kept.check(&self.places));
+        made.chain(replaced).collect()
     }
 
     /// Clears up, and returns a sentence for each file that was moved aside. Looks through
@@ -63,20 +104,26 @@ impl Guard {
     }
 
     fn clear(&mut self) -> Vec<String> {
+        let mut told = self.check();
+        (self.absent, self.kept) = (Vec::new(), Vec::new());
         let mut found = newcomers::find(&self.before, &mem::take(&mut self.places));
         for (path, lock) in self.covers.drain(..) {
-            if lock.try_lock().is_ok() && is_still(&lock, &path) {
+            if !is_still(&lock, &path) {
+                found.extend(exists(&path).then_some(path));
+                continue;
+            }
+            if lock.try_lock().is_ok() {
                 // It stays if somebody has put something there. The command cannot have.
-                let _ = fs::remove_dir(&path);
+                let _ = if path.is_dir() { fs::remove_dir(&path) } else { remove(&path) };
             }
             found.retain(|it| *it != path);
         }
-        found.extend(self.absent.drain(..).filter(|path| exists(path)));
-        // One for a command with another scope has nothing in it.
-        found.retain(|path| !(is_own(path) && is_empty(path)));
+        // One for a command with another scope says nothing.
+        found.retain(|path| !is_cover(path));
         found.sort();
         found.dedup();
-        found.iter().map(|path| evict(path)).collect()
+        told.extend(found.iter().map(|path| evict(path, "appeared")));
+        told
     }
 }
 
@@ -86,22 +133,22 @@ impl Drop for Guard {
     }
 }
 
-/// Makes a directory, or returns `None` if there is something that was not made here.
-fn cover(path: &Path) -> io::Result<Option<File>> {
-    match DirBuilder::new().mode(MODE).create(path) {
+/// Makes what stands in the way, or returns `None` if there is something that was not made here.
+fn cover(path: &Path, text: Option<&str>) -> io::Result<Option<File>> {
+    match make(path, text) {
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(MODE))?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if !is_own(path) {
+            if !is_own(path) || text.is_some_and(|text| !says(path, text)) {
                 return Ok(None);
             }
         }
         Err(error) => return Err(error),
     }
-    let directory = File::open(path)?;
+    let own = File::open(path)?;
     // Whoever had it before may be about to take it away.
     for _ in 0..TRIES {
-        if directory.try_lock_shared().is_ok() {
-            return if is_still(&directory, path) { Ok(Some(directory)) } else { cover(path) };
+        if own.try_lock_shared().is_ok() {
+            return if is_still(&own, path) { Ok(Some(own)) } else { cover(path, text) };
         }
         thread::sleep(PAUSE);
     }
@@ -109,24 +156,58 @@ fn cover(path: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Reports whether there is a directory that was made here.
+fn make(path: &Path, text: Option<&str>) -> io::Result<()> {
+    let Some(text) = text else { return DirBuilder::new().mode(MODE).create(path) };
+    // Nobody may see one that is not finished.
+    let new =
+        path.with_added_extension(format!("new-{}-{:?}", process::id(), thread::current().id()));
+    let made = (|| {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(Permissions::from_mode(MODE))?;
+        fs::hard_link(&new, path)
+    })();
+    let _ = fs::remove_file(new);
+    made
+}
+
+/// Takes a file away, unless somebody has written something else there.
+fn remove(path: &Path) -> io::Result<()> {
+    if is_cover(path) { fs::remove_file(path) } else { Ok(()) }
+}
+
+/// Reports whether there is something that was made here, and says nothing.
+pub(crate) fn is_cover(path: &Path) -> bool {
+    let texts = COVERS.iter().filter(|(name, _)| path.ends_with(name)).map(|(_, text)| *text);
+    let says_nothing = |text: Option<&str>| match text {
+        Some(text) => says(path, text),
+        None => is_empty(path),
+    };
+    is_own(path) && texts.into_iter().any(says_nothing)
+}
+
+/// Reports whether there is something that was made here.
 fn is_own(path: &Path) -> bool {
     let found = fs::symlink_metadata(path);
-    found.is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o7777 == MODE)
+    found.is_ok_and(|found| !found.is_symlink() && found.permissions().mode() & 0o7777 == MODE)
 }
 
 fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Reports whether a directory is still where it was.
-fn is_still(directory: &File, path: &Path) -> bool {
-    let about = directory.metadata().and_then(|own| Ok((own, fs::symlink_metadata(path)?)));
+fn says(file: &Path, text: &str) -> bool {
+    fs::read(file).is_ok_and(|found| found == text.as_bytes())
+}
+
+/// Reports whether something is still where it was.
+fn is_still(own: &File, path: &Path) -> bool {
+    let about = own.metadata().and_then(|own| Ok((own, fs::symlink_metadata(path)?)));
     about.is_ok_and(|(own, found)| (own.dev(), own.ino()) == (found.dev(), found.ino()))
 }
 
-/// Moves something aside, and tells so.
-fn evict(path: &Path) -> String {
+/// Moves something aside, and tells so, and how it got there.
+pub(super) fn evict(path: &Path, how: &str) -> String {
     let shown = path.display();
     let mut names = (1..).map(|number| path.with_added_extension(format!("refused-{number}")));
     let moved = names.find(|name| !exists(name)).and_then(|name| {
@@ -137,13 +218,13 @@ fn evict(path: &Path) -> String {
     });
     match moved {
         Some(name) => format!(
-            "`{shown}` appeared while the command ran and would steer git or Adjutant outside \
-             the sandbox: it was moved to `{}`; a person may move it back",
+            "`{shown}` {how} while the command ran and would steer git, Adjutant or a \
+             program of yours outside the sandbox: it was moved to `{}`; a person may move it back",
             name.display()
         ),
         None => format!(
-            "`{shown}` appeared while the command ran, steers git or Adjutant, and could not be \
-             moved away: look at it before you go on"
+            "`{shown}` {how} while the command ran, steers git, Adjutant or a program \
+             of yours, and could not be moved away: look at it before you go on"
         ),
     }
 }
@@ -167,7 +248,15 @@ mod tests {
         let (writable, hidden) = (vec![workdir.clone()], vec![]);
         let steering = Steering::find(&writable, MOST);
         let (protected, network) = (protected.to_vec(), Network::Off);
-        Policy { writable, protected, steering, hidden, network, workdir }
+        Policy {
+            writable,
+            protected,
+            steering,
+            hidden,
+            sockets: Default::default(),
+            network,
+            workdir,
+        }
     }
 
     fn names(place: &TempDir) -> Vec<String> {
@@ -183,7 +272,7 @@ mod tests {
         let guards = [Guard::of(&policy(&place)), Guard::of(&policy(&place))];
         let [first, last] = guards;
         assert_eq!(first.end(), [""; 0]);
-        assert_eq!(names(&place), [".adjutant"]);
+        assert_eq!(names(&place), [".adjutant", "commondir"]);
         drop(last);
         assert_eq!(names(&place), [""; 0]);
     }
@@ -226,7 +315,7 @@ mod tests {
     fn a_directory_that_another_took_the_place_of_is_left_alone() {
         let place = tempfile::tempdir().unwrap();
         let own = place.path().join(".adjutant");
-        let directory = cover(&own).unwrap().unwrap();
+        let directory = cover(&own, None).unwrap().unwrap();
         assert!(is_still(&directory, &own));
         fs::rename(&own, place.path().join("old")).unwrap();
         assert!(!is_still(&directory, &own));
@@ -238,9 +327,9 @@ mod tests {
     fn somebody_who_holds_on_to_a_directory_holds_nobody_up() {
         let place = tempfile::tempdir().unwrap();
         let own = place.path().join(".adjutant");
-        let directory = cover(&own).unwrap().unwrap();
+        let directory = cover(&own, None).unwrap().unwrap();
         directory.lock().unwrap();
-        assert!(cover(&own).unwrap().is_none());
+        assert!(cover(&own, None).unwrap().is_none());
     }
 
     #[test]
@@ -248,12 +337,30 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         for content in ["first", "second"] {
             let guard = Guard::of(&policy(&place));
-            fs::write(place.path().join("commondir"), content).unwrap();
-            let [sentence] = &guard.end()[..] else { panic!("it was not noticed") };
-            assert!(sentence.contains("commondir.refused-"), "{sentence}");
+            assert_eq!(guard.check(), [""; 0]);
+            fs::write(place.path().join(".mcp.json"), content).unwrap();
+            let [sentence] = &guard.check()[..] else { panic!("it was not noticed") };
+            assert!(sentence.contains(".mcp.json.refused-"), "{sentence}");
+            assert_eq!(guard.end(), [""; 0]);
         }
-        assert_eq!(names(&place), ["commondir.refused-1", "commondir.refused-2"]);
-        let second = fs::read_to_string(place.path().join("commondir.refused-2")).unwrap();
+        assert_eq!(names(&place), [".mcp.json.refused-1", ".mcp.json.refused-2"]);
+        let second = fs::read_to_string(place.path().join(".mcp.json.refused-2")).unwrap();
         assert_eq!(second, "second");
+    }
+
+    #[test]
+    fn a_file_that_git_would_follow_leads_nowhere_while_it_is_kept_free() {
+        let place = tempfile::tempdir().unwrap();
+        let own = place.path().join("commondir");
+        let guards = [Guard::of(&policy(&place)), Guard::of(&policy(&place))];
+        assert_eq!(fs::read_to_string(&own).unwrap(), ".\n");
+        let [first, last] = guards;
+        assert_eq!(first.end(), [""; 0]);
+        assert_eq!(names(&place), [".adjutant", "commondir"]);
+        fs::remove_file(&own).unwrap();
+        fs::write(&own, "evil").unwrap();
+        assert_eq!(last.check().len(), 1);
+        assert_eq!(last.end(), [""; 0]);
+        assert_eq!(names(&place), ["commondir.refused-1"]);
     }
 }

@@ -1,6 +1,11 @@
 //! What Landlock holds: where a command writes, whom it signals, whom it calls.
 
-use std::{error::Error, os::fd::OwnedFd, path::Path};
+use std::{
+    error::Error,
+    fs,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
@@ -14,6 +19,7 @@ use rustix::{
 use super::{
     Network,
     confine::{Fence, Orders},
+    policy::is_in,
 };
 
 /// What must be there to hold a command alone: before, files could be cut off anywhere.
@@ -34,8 +40,16 @@ pub(super) fn apply(orders: &Orders) -> Result<(), Box<dyn Error>> {
             rules = rules.handle_access(AccessNet::from_all(MOST))?;
         }
     }
+    if !orders.hidden.is_empty() {
+        rules = rules.handle_access(AccessFs::ReadFile)?;
+    }
     let mut rules =
         rules.handle_access(AccessFs::from_write(MOST))?.scope(Scope::from_all(MOST))?.create()?;
+    if !orders.hidden.is_empty() {
+        for place in readable(orders).iter().filter_map(|path| open(path).ok().flatten()) {
+            rules = rules.add_rule(PathBeneath::new(place, AccessFs::ReadFile))?;
+        }
+    }
     for path in &orders.writable {
         if let Some(place) = open(path)? {
             let access = access(&place)?;
@@ -44,6 +58,23 @@ pub(super) fn apply(orders: &Orders) -> Result<(), Box<dyn Error>> {
     }
     rules.restrict_self()?;
     Ok(())
+}
+
+/// Returns all that can be read. What lies beside something hidden is named one by one: what
+/// takes the place of the hidden, or is put there, is another thing and not among it.
+fn readable(orders: &Orders) -> Vec<PathBuf> {
+    let mut readable = orders.writable.clone();
+    let mut waiting = vec![PathBuf::from("/")];
+    while let Some(path) = waiting.pop() {
+        let leads_to_hidden = orders.hidden.iter().any(|hidden| hidden.starts_with(&path));
+        if !leads_to_hidden || is_in(&path, &orders.writable) {
+            readable.push(path);
+        } else if !orders.hidden.contains(&path) {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            waiting.extend(entries.map(|entry| entry.path()).filter(|path| !path.is_symlink()));
+        }
+    }
+    readable
 }
 
 /// Opens a place, if it is there. There may be no link on the way: it could have been put

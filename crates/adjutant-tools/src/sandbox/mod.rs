@@ -15,6 +15,7 @@ mod bubblewrap;
 mod confine;
 mod git_config;
 mod guard;
+mod kept;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod newcomers;
@@ -39,7 +40,9 @@ pub use confine::confine;
 use confine::{Fence, Orders};
 pub use git_config::leads as git_leads;
 pub use guard::Guard;
-pub use policy::{Network, Policy};
+pub(crate) use guard::is_cover;
+pub use kept::Seals;
+pub use policy::{Network, Policy, start_up};
 pub use steering::Steering;
 use steering::{Extent, MOST};
 
@@ -113,13 +116,6 @@ impl Sandbox {
         wrap(&self.found().kind, &self.confiner, policy, command)
     }
 
-    /// Begins to try out what works here, so that nobody has to wait for it later.
-    pub fn prepare(&self) {
-        let own = self.clone();
-        // Without another thread it is done when it is needed.
-        let _ = thread::Builder::new().spawn(move || drop(own.weakness()));
-    }
-
     /// Tells in words what does not hold here, whatever the policy, and what would help.
     pub fn weakness(&self) -> Option<String> {
         let Found { kind, why } = self.found();
@@ -187,7 +183,8 @@ fn wrap(
         Kind::Bubblewrap(path) => bubblewrap::wrap(path, confiner, policy, command),
         Kind::Landlock => {
             let writable = [&policy.writable[..], &policy::real(SHARED)].concat();
-            let orders = Orders { fence: Fence::Alone, network: policy.network, writable };
+            let orders =
+                Orders { fence: Fence::Alone, network: policy.network, writable, hidden: vec![] };
             confiner.iter().cloned().chain(orders.words()).chain(command).collect()
         }
         Kind::Seatbelt => seatbelt::wrap(policy, &policy::real([env::temp_dir()]), command),
@@ -203,7 +200,7 @@ fn find(confiner: &[OsString]) -> Found {
     });
     let best = best.and_then(|path| {
         let kind = Kind::Bubblewrap(path);
-        // A socket that vanishes while it is being covered ends bubblewrap. Once is bad luck.
+        // A mount that vanishes meanwhile ends bubblewrap. Once is bad luck.
         let works =
             try_out(kind.clone(), confiner, LONGEST).or_else(|_| try_out(kind, confiner, LONGEST));
         works.map_err(|error| format!("bubblewrap does not work here ({error})"))

@@ -30,12 +30,12 @@ pub(super) fn find(before: &Steering, places: &[PathBuf]) -> Vec<PathBuf> {
     for repository in repositories.chain(now.trees.difference(&before.trees)) {
         let settings = SETTINGS.map(|name| repository.join(name)).into_iter();
         found.extend(settings.filter(|file| exists(file) && !is_harmless(file, places)));
-        let common = repository.join("commondir");
-        if exists(&common) && !leads_to(&common, "", is_known) {
-            found.push(common);
-        }
         found.extend(hooks(&repository.join("hooks")));
     }
+    // A tree may have taken the place of another of its name, which was held.
+    let new = now.repositories.difference(&before.repositories);
+    let common = new.chain(&now.trees).map(|directory| directory.join("commondir"));
+    found.extend(common.filter(|file| exists(file) && !leads_to(file, "", is_known)));
     found
 }
 

@@ -1,17 +1,22 @@
 //! What a command may do.
 
 use std::{
-    env,
+    collections::BTreeMap,
+    env, fs,
+    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
 use adjutant_core::Grant;
 
-use super::steering::{MOST, Steering};
+use super::{
+    git_config,
+    steering::{MOST, Steering},
+};
 
 /// Places below a home directory where people keep what opens other doors. No build needs
 /// them, and what a command prints goes to the model's provider.
-const SECRETS: [&str; 24] = [
+const SECRETS: [&str; 29] = [
     ".aws",
     ".azure",
     ".cargo/credentials",
@@ -22,21 +27,56 @@ const SECRETS: [&str; 24] = [
     ".config/git/credentials",
     ".config/google-chrome",
     ".config/op",
-    ".docker/config.json",
-    ".docker/run",
+    ".config/rclone",
+    ".docker",
     ".git-credentials",
     ".gnupg",
     ".kube",
     ".local/share/keyrings",
     ".mozilla",
+    ".my.cnf",
+    ".mylogin.cnf",
     ".netrc",
     ".npmrc",
     ".password-store",
+    ".pgpass",
     ".pypirc",
+    ".s3cfg",
     ".ssh",
     ".terraform.d/credentials.tfrc.json",
+    ".terraformrc",
     ".vault-token",
 ];
+
+/// Places below a home directory from which shells and sessions are told what to run.
+const START_UP: [&str; 20] = [
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".config/autostart",
+    ".config/environment.d",
+    ".config/fish",
+    ".config/git",
+    ".config/systemd",
+    ".gitconfig",
+    ".kshrc",
+    ".pam_environment",
+    ".profile",
+    ".ssh",
+    ".xprofile",
+    ".zlogin",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+];
+
+/// Returns the files of the user's from which git, shells and sessions are told what to run.
+pub fn start_up() -> Vec<PathBuf> {
+    let home = env::home_dir().map(|home| START_UP.map(|name| home.join(name)));
+    home.into_iter().flatten().chain(git_config::everywhere()).collect()
+}
 
 /// Whether a command may talk to other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +98,8 @@ pub struct Policy {
     pub steering: Steering,
     /// What it may not even read.
     pub hidden: Vec<PathBuf>,
+    /// The sockets of other programs. One can be connected to where it cannot be written.
+    pub(super) sockets: BTreeMap<PathBuf, Birth>,
     /// Whether it may talk to other machines.
     pub network: Network,
     /// Where it starts.
@@ -83,15 +125,37 @@ impl Policy {
         protected.extend(env::current_exe().ok().filter(|program| is_in(program, &writable)));
         let secrets = env::home_dir().map(|home| SECRETS.map(|name| home.join(name)));
         hidden.extend(secrets.into_iter().flatten().filter(|path| !writable.contains(path)));
-        Self { writable, protected, steering, hidden, network, workdir }
+        Self { writable, protected, steering, hidden, sockets: sockets(), network, workdir }
+    }
+
+    /// Leaves out the sockets that are gone, also if others have their names, and reports whether there were any.
+    pub(crate) fn refresh(&mut self) -> bool {
+        let (count, now) = (self.sockets.len(), sockets());
+        self.sockets.retain(|path, birth| now.get(path) == Some(birth));
+        self.sockets.len() < count
     }
 
     /// Returns what keeps a command from writing anywhere, and from the network.
     pub(crate) fn strictest(workdir: PathBuf) -> Self {
         let (writable, protected, hidden) = (Vec::new(), Vec::new(), Vec::new());
-        let (steering, network) = (Steering::default(), Network::Off);
-        Self { writable, protected, steering, hidden, network, workdir }
+        let (steering, sockets, network) = (Steering::default(), BTreeMap::new(), Network::Off);
+        Self { writable, protected, steering, hidden, sockets, network, workdir }
     }
+}
+
+/// When a socket was made, and where.
+type Birth = (u64, i64, i64);
+
+fn sockets() -> BTreeMap<PathBuf, Birth> {
+    let listed = fs::read("/proc/net/unix").unwrap_or_default();
+    let listed = String::from_utf8_lossy(&listed);
+    let paths =
+        listed.lines().filter_map(|line| line.find('/').map(|at| PathBuf::from(&line[at..])));
+    let sockets = paths.filter_map(|path| {
+        let found = fs::metadata(&path).ok().filter(|it| it.file_type().is_socket())?;
+        Some((path, (found.ino(), found.ctime(), found.ctime_nsec())))
+    });
+    sockets.collect()
 }
 
 /// Reports whether a path has no link in it.

@@ -12,7 +12,7 @@ use std::{
 use adjutant_core::{Change, Digest, FileState};
 
 use super::pack::Pack;
-use crate::{files::Stamp, handle};
+use crate::{files::Stamp, handle, sandbox::is_cover};
 
 /// How exactly the system knows when something changed, and more.
 pub(super) const MARGIN: Duration = Duration::from_millis(20);
@@ -112,9 +112,12 @@ impl Entry {
     }
 }
 
-/// Reads what a file holds. Nothing is what is none, or has gone.
+/// Reads what a file holds. Nothing is what is none, has gone, or only stands in the way of
+/// commands.
 fn read(path: &Path, metadata: &Metadata, pack: &mut Pack) -> io::Result<Option<Held>> {
-    let held = if metadata.is_dir() {
+    let held = if is_cover(path) {
+        return Ok(None);
+    } else if metadata.is_dir() {
         Ok(Held::Files)
     } else if metadata.is_symlink() {
         fs::read_link(path).map(|target| Held::Link(target.into_os_string().into_vec().into()))
@@ -151,9 +154,25 @@ fn is_gone(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
+
+    #[test]
+    fn what_only_stands_in_the_way_of_commands_is_not_there() {
+        let keep = tempfile::tempdir().unwrap();
+        let top = keep.path().canonicalize().unwrap();
+        let mut pack = Pack::new(&top.join("data")).unwrap();
+        let (own, mine) = (top.join(".adjutant"), top.join("mine"));
+        for directory in [&own, &mine] {
+            fs::create_dir(directory).unwrap();
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o711)).unwrap();
+        }
+        let mut is_there = |path: &Path| Entry::look(path, None, &mut pack).unwrap().is_some();
+        assert!(!is_there(&own) && is_there(&mine));
+        fs::write(own.join("config.toml"), "").unwrap();
+        assert!(is_there(&own));
+    }
 
     #[test]
     fn what_cannot_be_looked_at_has_not_gone() {

@@ -54,7 +54,7 @@ impl fmt::Debug for Snapshots {
 #[derive(Default)]
 pub(crate) struct Watch {
     snapshot: Arc<Turn<Option<Arc<Snapshot>>>>,
-    /// What is to be said with the next result.
+    /// Why there is none, to be said with the next result.
     trouble: Mutex<Option<String>>,
 }
 
@@ -72,6 +72,8 @@ struct Snapshot {
 struct Untold {
     modified: Vec<String>,
     trouble: Vec<String>,
+    /// Why nobody looks any more.
+    given_up: Option<String>,
 }
 
 /// Whether a command is looked at again.
@@ -97,9 +99,14 @@ impl Watch {
     /// Records what the command did since it was last looked at. Returns what is to be said of
     /// it, as lines.
     pub(crate) async fn record(&self, look: Look, host: &dyn Host) -> String {
-        let Untold { modified, mut trouble } = self.look(look).await;
+        let Untold { modified, mut trouble, given_up } = self.look(look).await;
         modified.into_iter().for_each(|path| host.note(Fact::Modified { path }));
-        trouble.extend(self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let from_the_start = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for why in given_up.into_iter().chain(from_the_start) {
+            trouble
+                .push(format!("[what commands do to files cannot be undone from here on: {why}]"));
+            host.note(Fact::Unwatched { why });
+        }
         trouble.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect()
     }
 
@@ -157,7 +164,7 @@ impl Snapshots {
                 ledger.begin(&scope)
             }
         });
-        begun.await.map_err(|why| snapshots.give_up(&why))?;
+        begun.await.inspect_err(|_| snapshots.has_failed.store(true, Relaxed))?;
         let (agent, recorder) = (host.agent().clone(), host.recorder());
         let (snapshots, untold) = (Arc::clone(snapshots), Mutex::default());
         let snapshot = Arc::new(Snapshot { snapshots, scope, agent, recorder, untold });
@@ -185,11 +192,6 @@ impl Snapshots {
         let (done, ledger) = aside(ledger, work).await?;
         Ok((done?, ledger))
     }
-
-    fn give_up(&self, why: &str) -> String {
-        self.has_failed.store(true, Relaxed);
-        format!("[what commands do to files cannot be undone from here on: {why}]")
-    }
 }
 
 /// Does something with the ledger where it holds up nobody.
@@ -205,8 +207,8 @@ impl Snapshot {
     /// Records what changed since it was made or this was last done.
     async fn record(&self) {
         if let Err(why) = self.try_record().await {
-            let trouble = self.snapshots.give_up(&why);
-            self.untold().trouble.push(trouble);
+            self.snapshots.has_failed.store(true, Relaxed);
+            self.untold().given_up = Some(why);
         }
     }
 

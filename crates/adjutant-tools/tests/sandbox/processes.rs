@@ -99,3 +99,21 @@ fn what_is_left_ends_with_the_command() {
     let outcome = World::new().run("setsid sh -c 'sleep 30; echo late' & echo begun; exit 3");
     assert_eq!((outcome.code, &*outcome.output), (Some(3), "begun"));
 }
+
+#[test]
+fn there_are_not_more_processes_than_a_machine_can_bear() {
+    let world = World::new();
+    let most: u64 = world.works("bash -c 'ulimit -u'").parse().unwrap();
+    assert!((1..1_000_000).contains(&most), "{most}");
+    let fork = |limit, count| {
+        let fork = "defined($p = fork) or exit 7; $p or sleep(1), exit";
+        let script =
+            format!("bash -c 'ulimit -u {limit}; exec perl -e \"for (1..{count}) {{ {fork} }}\"'");
+        world.run(&script.replace('$', "\\$")).code
+    };
+    assert_eq!(fork(30, 5), Some(0), "those of others do not count");
+    // The superuser is beyond that.
+    if !rustix::process::geteuid().is_root() {
+        assert_eq!(fork(10, 20), Some(7));
+    }
+}

@@ -2,10 +2,13 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::fs::symlink,
     path::Path,
     process::{Command, Stdio},
 };
+
+use adjutant_tools::sandbox::Guard;
 
 use crate::world::World;
 
@@ -77,12 +80,56 @@ fn what_is_missing_cannot_be_made_and_nothing_is_left_behind() {
 #[test]
 fn a_file_that_must_not_be_made_does_not_stay() {
     let world = world();
-    for name in [".mcp.json", ".git/commondir", ".git/config.worktree"] {
-        world.works(&format!("echo evil > {name}"));
-        assert!(!fs::exists(world.scope.join(name)).unwrap(), "{name}");
-        let moved = fs::read_to_string(world.scope.join(format!("{name}.refused-1"))).unwrap();
-        assert_eq!(moved, "evil\n");
+    world.works("echo evil > .mcp.json");
+    assert!(!fs::exists(world.scope.join(".mcp.json")).unwrap());
+    let moved = fs::read_to_string(world.scope.join(".mcp.json.refused-1")).unwrap();
+    assert_eq!(moved, "evil\n");
+}
+
+#[test]
+fn a_repository_is_led_nowhere_while_a_command_runs_and_works_as_ever() {
+    let world = world();
+    for name in [".git/commondir", ".git/config.worktree"] {
+        for script in [format!("echo evil > {name}"), format!("rm {name}")] {
+            world.is_refused(&script);
+            assert!(!fs::exists(world.scope.join(name)).unwrap(), "{script}");
+        }
     }
+    world.works("echo in > file && git add file && git commit -qm in && git branch other");
+    let guard = Guard::of(&world.policy());
+    git(&world.scope, &["status"]);
+    git(&world.scope, &["worktree", "add", "--quiet", "../further", "other"]);
+    git(&world.scope, &["gc", "--quiet"]);
+    assert_eq!(guard.end(), [""; 0]);
+}
+
+#[test]
+fn settings_that_were_replaced_from_outside_are_no_way_out() {
+    let world = world();
+    let config = world.scope.join(".git/config");
+    let before = fs::read_to_string(&config).unwrap();
+    let guard = Guard::of(&world.policy());
+    let words = world.wrap(&[
+        "sh".into(),
+        "-c".into(),
+        "\
+        echo ready; read go; git config core.fsmonitor evil && echo written"
+            .into(),
+    ]);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).current_dir(&world.scope);
+    let mut command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(command.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "ready");
+    git(&world.scope, &["config", "branch.main.remote", "origin"]);
+    assert_eq!(guard.check(), [""; 0]);
+    writeln!(command.stdin.take().unwrap(), "go").unwrap();
+    // This is what cannot be prevented.
+    assert_eq!(lines.next().unwrap().unwrap(), "written");
+    command.wait().unwrap();
+    let told = guard.end();
+    assert!(told[0].contains("config.refused-1") && told.len() == 1, "{told:?}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), before);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::fs::{PermissionsExt as _, symlink},
+    process::{Command, Stdio},
 };
-
-use adjutant_tools::sandbox::Policy;
 
 use crate::world::{World, prepared, probe};
 
@@ -102,7 +102,7 @@ fn secrets_of_the_user_are_not_seen() {
     let world = World::new();
     let home = std::env::home_dir().unwrap();
     let policy = world.policy();
-    for name in [".ssh", ".aws", ".netrc", ".docker/config.json"] {
+    for name in [".ssh", ".aws", ".netrc", ".docker", ".pgpass"] {
         assert!(policy.hidden.contains(&home.join(name)), "{name}");
     }
     for place in [world.scope.clone(), world.place()] {
@@ -110,7 +110,8 @@ fn secrets_of_the_user_are_not_seen() {
         fs::write(place.join("directory/key"), "secret").unwrap();
         fs::write(place.join("key"), "secret").unwrap();
         let hidden = ["directory", "key", "missing"].map(|name| place.join(name)).to_vec();
-        let policy = Policy { hidden, ..policy.clone() };
+        let mut policy = policy.clone();
+        policy.hidden = hidden;
         for attempt in ["cat directory/key", "cat key", "echo x > directory/new", "rm key"] {
             let script = format!("cd {} && {attempt}", place.display());
             let outcome = world.under(&policy, &["sh".into(), "-c".into(), script.into()]);
@@ -118,6 +119,36 @@ fn secrets_of_the_user_are_not_seen() {
             assert_eq!(outcome.output, "", "{attempt}");
         }
     }
+}
+
+#[test]
+fn a_secret_that_takes_the_place_of_another_is_not_seen_either() {
+    let world = World::new();
+    let home = world.place().join("home");
+    fs::create_dir(&home).unwrap();
+    for (name, text) in [("key", "secret"), ("open", "for all")] {
+        fs::write(home.join(name), text).unwrap();
+    }
+    let mut policy = world.policy();
+    policy.hidden = ["key", "later"].map(|name| home.join(name)).to_vec();
+    let script = "cat open; echo; cat key; echo ready; read go; cat key later > got; cat got open";
+    let words = world.sandbox.wrap(&policy, ["sh", "-c", script].map(Into::into).to_vec());
+    let script = format!("cd {} && {}", home.display(), script.replace("got", "$SCOPE/got"));
+    let words: Vec<_> = words[..words.len() - 1].iter().cloned().chain([script.into()]).collect();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).env("SCOPE", &world.scope).stdin(Stdio::piped());
+    let mut command = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(command.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "for all");
+    assert_eq!(lines.next().unwrap().unwrap(), "ready");
+    for name in ["key", "later"] {
+        fs::write(home.join("new"), "secret").unwrap();
+        fs::rename(home.join("new"), home.join(name)).unwrap();
+    }
+    writeln!(command.stdin.take().unwrap(), "go").unwrap();
+    let rest: Vec<_> = lines.map(Result::unwrap).collect();
+    assert_eq!(rest, ["for all"]);
+    command.wait().unwrap();
 }
 
 #[test]

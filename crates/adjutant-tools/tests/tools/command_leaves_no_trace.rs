@@ -160,6 +160,20 @@ async fn a_file_that_is_too_large_is_named() {
 }
 
 #[tokio::test]
+async fn that_nobody_can_look_is_told_once_and_for_the_record() {
+    let ground = ground(&[("a", "0")]);
+    // Where contents are to be kept there is a file.
+    ground.write("../data", "");
+    let said = run(&ground, "echo 1 > a").await;
+    assert!(said.contains("[what commands do to files cannot be undone from here on: `"), "{said}");
+    let said = run(&ground, "echo 2 > a").await;
+    assert!(!said.contains("cannot be undone"), "{said}");
+    let facts = ground.seat.facts.lock().unwrap();
+    let told = facts.iter().filter(|fact| matches!(fact, Fact::Unwatched { .. })).count();
+    assert_eq!(told, 1);
+}
+
+#[tokio::test]
 async fn what_a_job_does_is_recorded_when_it_is_asked_for() {
     let ground = ground(&[("a", "0")]);
     let job = json!({ "command": "echo 1 > a; echo ready; read x; echo 2 > a; read x", "background": true });

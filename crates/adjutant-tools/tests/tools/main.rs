@@ -7,7 +7,6 @@ mod asking;
 mod command_gets_away;
 #[cfg(unix)]
 mod command_leaves_no_trace;
-mod delegating;
 #[cfg(unix)]
 mod edit_goes_wrong;
 mod fetching;

@@ -8,8 +8,8 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, AgentPath, Answer, Ask, CallId, Change, Charter, Delegation, Fact, Grant, Held, Host,
-    Image, Mode, Recorder, Rules, Tool, ToolError, Touch,
+    Access, AgentPath, Answer, Ask, CallId, Change, Charter, Comms, Delegation, Fact, Grant, Held,
+    Host, Image, Mode, Notes, Order, Recorder, Rules, Tool, ToolError, Touch,
 };
 use adjutant_tools::Settings;
 use futures_util::future::BoxFuture;
@@ -35,7 +35,7 @@ pub(crate) struct Seat {
     /// What the last call was judged by.
     pub(crate) judged: Mutex<&'static [Touch]>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
-    pub(crate) delegation: Option<Box<dyn Delegation>>,
+    pub(crate) order: Order,
     pub(crate) agent: AgentPath,
     pub(crate) call: CallId,
     pub(crate) grant: Grant,
@@ -65,7 +65,7 @@ impl Seat {
             meanwhile: Mutex::default(),
             judged: Mutex::default(),
             tools: adjutant_tools::all(&settings()),
-            delegation: None,
+            order: Order::default(),
             agent: AgentPath::root(),
             call: "c1".into(),
             grant: mint(charter),
@@ -184,6 +184,10 @@ impl Host for Seat {
         &self.call
     }
 
+    fn order(&self) -> &Order {
+        &self.order
+    }
+
     fn workdir(&self) -> &Path {
         &self.workdir
     }
@@ -237,6 +241,14 @@ impl Host for Seat {
     }
 
     fn delegation(&self) -> Option<&dyn Delegation> {
-        self.delegation.as_deref()
+        None
+    }
+
+    fn comms(&self) -> Option<&dyn Comms> {
+        None
+    }
+
+    fn notes(&self) -> &dyn Notes {
+        unreachable!("notes are tried with a real tree")
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn environment(directory: &Path) -> Environment {
     let mut variables: BTreeMap<_, _> =
         variables.map(|(name, value)| (name.to_owned(), value)).collect();
     variables.insert("OPENAI_API_KEY".to_owned(), "secret".to_owned());
-    Environment { keeper, variables, directory: directory.to_owned() }
+    Environment { keeper, variables, directory: directory.to_owned(), seals: Arc::default() }
 }
 
 /// The server for tests, in a directory of its own.
@@ -372,7 +372,7 @@ async fn a_form_is_asked_field_by_field_and_checked() {
             "",
         ),
         (format!("{opening}\nYour name (text)"), ""),
-        (format!("{opening}\nnote (text; optional)"), "(leave out)"),
+        (format!("{opening}\nnote (text; optional: - leaves it out)"), ""),
         (format!("{opening}\nplan (one of: free, paid)"), "free|paid"),
         (format!("{opening}\nsure (yes or no)"), "yes|no"),
     ];

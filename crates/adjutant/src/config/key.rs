@@ -1,16 +1,18 @@
 //! Every key there is, and what it sets.
 
-use adjutant_core::{Mode, Pattern};
-use adjutant_engine::{ChildQuestions, Unattended};
+use std::num::NonZeroU64;
+
+use adjutant_core::{AllowedModel, AllowedModels, Mode, OnError, Pattern, Peers};
+use adjutant_engine::{ChildInstructions, ChildQuestions, ChildrenAtEnd, Unattended};
 use adjutant_models::{Effort, Format, ProviderSettings};
 use adjutant_store::Durability;
-use adjutant_tools::HookEvent;
 #[cfg(feature = "mcp")]
 use adjutant_tools::mcp::ServerSettings;
+use adjutant_tools::{DELEGATION_TOOLS, Earlier, HookEvent, Parameters, Style};
 use toml::Value;
 
 use self::{
-    Form::{Flag, Hidden, List, Number, Text},
+    Form::{Flag, Hidden, List, Names, Number, Text},
     Project::{Any, Never, Tighter, Trusted},
 };
 #[cfg(feature = "mcp")]
@@ -24,6 +26,9 @@ use super::{
     },
 };
 use crate::nearest::nearest;
+
+/// The least milliseconds a parent waits for a child.
+const SHORTEST_WAIT: u64 = 5000;
 
 /// The deepest a tree may ever go.
 const DEEPEST: i64 = 5;
@@ -62,6 +67,8 @@ pub(super) enum Form {
     Flag,
     /// A list, to which every layer adds.
     List,
+    /// A list, which a layer replaces.
+    Names,
     /// A table whose values are shown to nobody.
     Hidden,
 }
@@ -80,7 +87,8 @@ pub(super) enum Project {
     Never,
 }
 
-static KEYS: [Key; 46] = [
+static KEYS: [Key; 68] = [
+    key("preset", Text, Never, |config, value| put(&mut config.preset, text(value))),
     key("model", Text, Any, |config, value| put(&mut config.model, text(value).map(Some))),
     key("reasoning", Text, Any, |config, value| {
         put(&mut config.reasoning, effort(value).map(Some))
@@ -114,7 +122,7 @@ static KEYS: [Key; 46] = [
         put(&mut config.settings.inactivity, seconds(value))
     }),
     key("limits.blocking_timeout", Number, Any, |config, value| {
-        put(&mut config.blocking_timeout, seconds(value))
+        put(&mut config.delegation.blocking.millis, waiting(value).map(Some))
     }),
     key("limits.schema_repairs", Number, Any, |config, value| {
         put(&mut config.settings.schema_repairs, number(value, 0..=20))
@@ -143,11 +151,92 @@ static KEYS: [Key; 46] = [
     key("budget.calls", Number, Tighter, |config, value| {
         put(&mut config.allowance.calls, budget(value).map(Some))
     }),
-    key("sub_agents.default_budget", Number, Tighter, |config, value| {
-        put(&mut config.spawn_budget, budget(value))
+    key("sub_agents.enabled", Flag, Tighter, |config, value| {
+        put(&mut config.delegates, flag(value))
     }),
-    key("sub_agents.models", List, Never, |config, value| {
-        add(&mut config.settings.allowed_models, list(value))
+    key("sub_agents.tools", Names, Tighter, |config, value| {
+        put(&mut config.delegation.tools, delegation_tools(value))
+    }),
+    key("sub_agents.result", Text, Any, |config, value| {
+        put(&mut config.delegation.style, choice(value, &Style::ALL))
+    }),
+    key("sub_agents.extra_parameters", Flag, Tighter, |config, value| {
+        let parameters = flag(value).map(|all| match all {
+            true => Parameters::All,
+            false => Parameters::Documented,
+        });
+        put(&mut config.delegation.parameters, parameters)
+    }),
+    key("sub_agents.default_budget", Number, Tighter, |config, value| {
+        put(&mut config.delegation.background.tokens, budget(value).map(Some))
+    }),
+    key("sub_agents.max_budget_per_agent", Number, Tighter, |config, value| {
+        put(&mut config.settings.max_budget_per_agent, budget(value).map(Some))
+    }),
+    key("sub_agents.blocking_tokens", Number, Tighter, |config, value| {
+        put(&mut config.delegation.blocking.tokens, budget_of("maxTokens", value).map(Some))
+    }),
+    key("sub_agents.blocking_calls", Number, Tighter, |config, value| {
+        put(&mut config.delegation.blocking.calls, budget_of("maxToolCalls", value).map(Some))
+    }),
+    key("sub_agents.default_provider", Text, Never, |config, value| {
+        put(&mut config.settings.child_provider, text(value).map(Some))
+    }),
+    key("sub_agents.default_model", Text, Never, |config, value| {
+        put(&mut config.settings.child_model, text(value).map(Some))
+    }),
+    key("sub_agents.allow_nested_spawn", Flag, Tighter, |config, value| {
+        put(&mut config.nests, flag(value))
+    }),
+    key("sub_agents.inherit_system_prompt", Flag, Any, |config, value| {
+        let instructions = flag(value).map(|inherits| match inherits {
+            true => ChildInstructions::Inherit,
+            false => ChildInstructions::None,
+        });
+        put(&mut config.settings.child_instructions, instructions)
+    }),
+    key("sub_agents.inherit_mode", Flag, Tighter, |config, value| {
+        let mode = flag(value).map(|inherits| (!inherits).then_some(Mode::Ask));
+        put(&mut config.delegation.child_mode, mode)
+    }),
+    key("sub_agents.comms", Text, Never, |config, value| {
+        put(&mut config.delegation.peers, peers(value))
+    }),
+    key("sub_agents.cache", Flag, Never, |config, value| {
+        let earlier = flag(value).map(|used| match used {
+            true => Earlier::Used,
+            false => Earlier::Ignored,
+        });
+        put(&mut config.delegation.earlier, earlier)
+    }),
+    key("sub_agents.plan_concurrency", Number, Tighter, |config, value| {
+        put(&mut config.delegation.plans.at_once, count(value))
+    }),
+    key("sub_agents.plan_size", Number, Tighter, |config, value| {
+        put(&mut config.delegation.plans.most, count(value))
+    }),
+    key("sub_agents.stop_on_error", Flag, Never, |config, value| {
+        let on_error = flag(value).map(|stops| match stops {
+            true => OnError::Stop,
+            false => OnError::GoOn,
+        });
+        put(&mut config.delegation.plans.on_error, on_error)
+    }),
+    key("breaker.warn_at", Number, Tighter, |config, value| {
+        put(&mut config.settings.breaker.warn_at, budget(value).map(Some))
+    }),
+    key("breaker.pause_at", Number, Tighter, |config, value| {
+        put(&mut config.settings.breaker.pause_at, budget(value).map(Some))
+    }),
+    key("breaker.hard_stop_at", Number, Tighter, |config, value| {
+        put(&mut config.delegation.most_calls, budget(value).map(Some))
+    }),
+    key("sub_agents.models", Names, Never, |config, value| {
+        let models: Result<Vec<AllowedModel>, _> = list(value);
+        put(&mut config.settings.allowed_models, models.map(AllowedModels::from_iter))
+    }),
+    key("sub_agents.at_end", Text, Any, |config, value| {
+        put(&mut config.settings.children_at_end, at_end(value))
     }),
     key("sub_agents.questions", Text, Never, |config, value| {
         put(&mut config.settings.child_questions, child_questions(value))
@@ -289,9 +378,13 @@ impl Key {
 
     /// Reports whether one value gives more freedom than another.
     pub(super) fn is_looser(&self, value: &Value, than: &Value) -> bool {
+        if let (Some(names), Some(others)) = (value.as_array(), than.as_array()) {
+            return names.iter().any(|name| !others.contains(name));
+        }
         let rank = |value: &Value| match value {
             Value::Integer(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
+            Value::Boolean(yes) => Some(f64::from(u8::from(*yes))),
             mode => self::mode(mode).ok().map(|mode| f64::from(mode as u8)),
         };
         rank(value) > rank(than)
@@ -354,6 +447,47 @@ fn durability(value: &Value) -> Result<Durability, Wrong> {
 
 fn unattended(value: &Value) -> Result<Unattended, Wrong> {
     choice(value, &[("go_on", Unattended::GoOn), ("fail", Unattended::Fail)])
+}
+
+/// A parent that waits less than this has hardly asked.
+fn waiting(value: &Value) -> Result<NonZeroU64, Wrong> {
+    let millis = budget_of_seconds(value)?;
+    if millis.get() < SHORTEST_WAIT {
+        let seconds = SHORTEST_WAIT / 1000;
+        return Err(format!(
+            "must be at least {seconds} seconds, not {value} (timeoutMs must be at least \
+             {SHORTEST_WAIT})"
+        ));
+    }
+    Ok(millis)
+}
+
+/// Reads what a child may use, which others know by another name.
+fn budget_of(known_as: &str, value: &Value) -> Result<NonZeroU64, Wrong> {
+    let is_number = value.is_integer();
+    budget(value).map_err(|wrong| match is_number {
+        true => format!("{wrong} ({known_as} must be positive)"),
+        false => wrong,
+    })
+}
+
+fn delegation_tools(value: &Value) -> Result<Vec<String>, Wrong> {
+    let names: Vec<String> = list(value)?;
+    match names.iter().find(|name| !DELEGATION_TOOLS.contains(&name.as_str())) {
+        None => Ok(names),
+        Some(name) => {
+            let known = DELEGATION_TOOLS.join(", ");
+            Err(format!("has `{name}`, which is no tool for delegation: there are {known}"))
+        }
+    }
+}
+
+fn peers(value: &Value) -> Result<Peers, Wrong> {
+    choice(value, &[("off", Peers::Nobody), ("parent", Peers::Parent), ("family", Peers::Family)])
+}
+
+fn at_end(value: &Value) -> Result<ChildrenAtEnd, Wrong> {
+    choice(value, &[("wait", ChildrenAtEnd::Await), ("cancel", ChildrenAtEnd::Cancel)])
 }
 
 fn child_questions(value: &Value) -> Result<ChildQuestions, Wrong> {

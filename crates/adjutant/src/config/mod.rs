@@ -2,15 +2,18 @@
 //! ([`Config`]).
 //!
 //! ```text
-//! defaults.toml < the user's file < the project's file < environment < command line
+//! defaults.toml < the preset < the user's file < the project's file < environment < command line
 //! ```
 //!
 //! Every value of every layer is checked, also one that a later layer replaces. To add
 //! a key: a row in `key.rs`, a field here, an entry with a comment in `defaults.toml`.
 
 mod allowed;
+#[cfg(not(feature = "sub-agents"))]
+mod alone;
 mod hook;
 mod key;
+mod preset;
 #[cfg(feature = "mcp")]
 mod server;
 mod show;
@@ -21,27 +24,28 @@ mod written;
 use std::{
     collections::BTreeMap,
     mem::discriminant,
-    num::NonZeroU64,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use adjutant_core::{Allowance, Mode, Rules};
 use adjutant_engine::Settings;
 use adjutant_models::{Effort, PROVIDERS, ProviderSettings, Providers, Unfit};
 use adjutant_store::Durability;
-use adjutant_tools::Hook;
-use adjutant_tools::WebSettings;
+use adjutant_tools::{DelegationSettings, Hook, WebSettings};
 
 #[cfg(feature = "mcp")]
 use adjutant_tools::mcp::{Server, ServerSettings};
 
-pub(crate) use self::written::{find_project, project_of};
 use self::{
     hook::HookSettings,
     key::{Project, Setter},
     written::Assignment,
+};
+pub(crate) use self::{
+    preset::{PRESETS, Preset},
+    show::values,
+    written::{find_project, project_of},
 };
 pub use self::{
     show::{show_json, show_places, show_text},
@@ -53,6 +57,8 @@ use crate::{CliError, Surroundings, error::Kind, nearest::nearest};
 /// What the program uses, checked and ready.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// Which tools for delegation there are, and under which limits.
+    pub preset: String,
     /// The model the root runs on.
     pub model: Option<String>,
     /// How much models think before they answer.
@@ -76,8 +82,10 @@ pub struct Config {
     pub untrusted: Vec<(String, Source)>,
     /// Where the program keeps what is its own.
     pub own_places: Vec<PathBuf>,
-    /// Where it keeps its data.
-    pub data: PathBuf,
+    /// Where it keeps its data, if it has a place.
+    pub data: Option<PathBuf>,
+    /// What keeps and confines commands.
+    pub program: Option<PathBuf>,
     /// Variables that commands see although their names say that they are secret.
     pub passed_variables: Vec<String>,
     /// What may be reached on the net.
@@ -88,10 +96,12 @@ pub struct Config {
     pub allowance: Allowance,
     /// How many levels of agents there may be below the root.
     pub max_depth: u8,
-    /// How long a parent waits for a child.
-    pub blocking_timeout: Duration,
-    /// The tokens of an agent started by `agent_spawn` without a budget.
-    pub spawn_budget: NonZeroU64,
+    /// Whether there are any tools for delegation.
+    pub delegates: bool,
+    /// Whether agents below the root delegate too.
+    pub nests: bool,
+    /// How other agents are started.
+    pub delegation: DelegationSettings,
     /// What remembers.
     pub journal: Journal,
     /// The file it remembers in.
@@ -138,9 +148,16 @@ impl Config {
                 assignment.check_project(&written.assignments[..index], around)?;
             }
         }
+        config.break_off();
+        #[cfg(not(feature = "sub-agents"))]
+        {
+            written.check_alone()?;
+            config.delegates = false;
+        }
         config.untrusted.clone_from(&written.untrusted);
         config.own_places = around.own_places(&config.journal_path);
-        config.data = around.data_home.join("adjutant");
+        config.data = around.data();
+        config.program.clone_from(&around.program);
         config.set_up_providers(written, around)?;
         #[cfg(feature = "mcp")]
         {
@@ -149,6 +166,12 @@ impl Config {
         config.hooks = written.hooks(std::mem::take(&mut config.hook_settings))?;
         written.check_allowed(&config.providers)?;
         Ok(config)
+    }
+
+    /// Holds the root to the calls after which it is stopped.
+    fn break_off(&mut self) {
+        let calls = [self.allowance.calls, self.delegation.most_calls];
+        self.allowance.calls = calls.into_iter().flatten().min();
     }
 
     /// Reports whether there is a server of that name.
@@ -206,6 +229,7 @@ impl Config {
     /// left when they have been.
     fn blank() -> Self {
         Self {
+            preset: String::new(),
             model: None,
             reasoning: None,
             providers: Arc::default(),
@@ -220,7 +244,8 @@ impl Config {
             rules: Vec::new(),
             untrusted: Vec::new(),
             own_places: Vec::new(),
-            data: PathBuf::new(),
+            data: None,
+            program: None,
             undo_commands: true,
             auto_commit: false,
             checkpoints: false,
@@ -229,8 +254,9 @@ impl Config {
             instructions: String::new(),
             allowance: Allowance::default(),
             max_depth: 0,
-            blocking_timeout: Duration::ZERO,
-            spawn_budget: NonZeroU64::MIN,
+            delegates: false,
+            nests: false,
+            delegation: DelegationSettings::default(),
             journal: Journal::File,
             journal_path: PathBuf::new(),
             durability: Durability::Power,
@@ -281,6 +307,8 @@ impl Assignment {
 
 #[cfg(test)]
 mod tests {
+    use std::{num::NonZeroU64, time::Duration};
+
     use adjutant_engine::Unattended;
 
     use super::*;
@@ -292,6 +320,7 @@ mod tests {
             data_home: "/nowhere/data".into(),
             variables: Vec::new(),
             providers: adjutant_models::Variables::default(),
+            program: None,
         }
     }
 
@@ -317,7 +346,16 @@ mod tests {
         });
         let unset: Vec<_> = unset.iter().map(|(_, key)| key.name).collect();
         let budget = ["budget.tokens", "budget.usd", "budget.time", "budget.turns", "budget.calls"];
-        assert_eq!(unset, [&["model", "reasoning"], &budget[..]].concat());
+        let children = [
+            "sub_agents.max_budget_per_agent",
+            "sub_agents.blocking_tokens",
+            "sub_agents.blocking_calls",
+            "sub_agents.default_provider",
+            "sub_agents.default_model",
+        ];
+        let breaker = ["breaker.warn_at", "breaker.pause_at", "breaker.hard_stop_at"];
+        let expected = [&["model", "reasoning"], &budget[..], &children, &breaker].concat();
+        assert_eq!(unset, expected);
     }
 
     #[test]
@@ -363,8 +401,9 @@ mod tests {
         assert_eq!(config.durability, Durability::Power);
         assert_eq!(config.settings.unattended, Unattended::Fail);
         assert_eq!(config.instructions, "be brief");
-        assert_eq!((config.max_depth, config.spawn_budget.get()), (1, 9));
-        assert_eq!(config.blocking_timeout, Duration::from_secs(7));
+        assert_eq!(config.max_depth, 1);
+        assert_eq!(config.delegation.background.tokens, NonZeroU64::new(9));
+        assert_eq!(config.delegation.blocking.time(), Some(Duration::from_secs(7)));
     }
 
     #[test]

@@ -38,6 +38,17 @@ pub fn show_text(written: &Written, to: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns what holds for the keys of some sections, with their names.
+pub(crate) fn values(written: &Written, sections: &[&str]) -> Vec<(String, Value)> {
+    let mut names = written.names();
+    names.retain(|(name, _)| sections.iter().any(|section| name.starts_with(section)));
+    let values = names.into_iter().filter_map(|(name, key)| {
+        let (value, _) = written.effective(&name, key)?;
+        Some((name, value))
+    });
+    values.collect()
+}
+
 /// Writes every key, its value and where it came from as one JSON object.
 pub fn show_json(written: &Written, to: &mut dyn Write) -> io::Result<()> {
     let shown: Map<_, _> = written

@@ -10,6 +10,11 @@ use serde::Serialize;
 pub enum Source {
     /// The program itself.
     Default,
+    /// A preset that comes with the program.
+    Preset {
+        /// Which one.
+        name: &'static str,
+    },
     /// The user's own file.
     User {
         /// Which file.
@@ -29,6 +34,8 @@ pub enum Source {
         /// Its name.
         name: String,
     },
+    /// The program that has agents work for it.
+    Builder,
     /// The command line.
     Flag {
         /// Which flag.
@@ -40,8 +47,10 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
+            Self::Preset { name } => write!(f, "preset {name}"),
             Self::User { file, line } | Self::Project { file, line } => write!(f, "{file}:{line}"),
             Self::Environment { name } => write!(f, "environment {name}"),
+            Self::Builder => f.write_str("builder"),
             Self::Flag { flag } => write!(f, "flag {flag}"),
         }
     }

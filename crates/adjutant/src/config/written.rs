@@ -15,6 +15,7 @@ use toml::{
 use super::{
     Source,
     key::{Form, Key, Project},
+    preset::Preset,
 };
 use crate::{
     CliError, Surroundings,
@@ -24,6 +25,9 @@ use crate::{
 };
 
 const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// The preset that holds where none is named.
+const USUAL_PRESET: &str = "adjutant";
 
 /// Belongs to the store, which dies there on purpose in its tests.
 const FAILPOINT: &str = "ADJUTANT_FAILPOINT";
@@ -75,8 +79,36 @@ pub struct Flag {
 impl Written {
     /// Reads all layers as they apply in a directory.
     pub fn read(around: &Surroundings, directory: &Path, flags: &[Flag]) -> Result<Self, CliError> {
-        let mut written = Self::default();
-        written.add_defaults(around)?;
+        let mut written = Self::found(around, directory)?;
+        for Flag { flag, key, value } in flags {
+            written.add(key, value, Source::Flag { flag })?;
+        }
+        written.with_preset()
+    }
+
+    /// Takes what another program gives, upon what is found in a directory, if it is to be looked
+    /// for.
+    pub(crate) fn given(
+        around: &Surroundings,
+        directory: Option<&Path>,
+        settings: &[(String, Value)],
+    ) -> Result<Self, CliError> {
+        let mut written = match directory {
+            Some(directory) => Self::found(around, directory)?,
+            None => Self::defaults(around)?,
+        };
+        for (name, value) in settings {
+            let source = Source::Builder;
+            let (key, subject) = Key::find(name).ok_or_else(|| unknown(&source, name))?;
+            let value = value.clone();
+            written.assignments.push(Assignment { key, subject, value, source });
+        }
+        written.with_preset()
+    }
+
+    /// Reads what is written in files and in the environment.
+    fn found(around: &Surroundings, directory: &Path) -> Result<Self, CliError> {
+        let mut written = Self::defaults(around)?;
         let user = around.user_file();
         if let Some(text) = read_if_there(&user)? {
             let file = user.display().to_string();
@@ -94,10 +126,25 @@ impl Written {
             let source = Source::Environment { name: variable.to_owned() };
             written.add(&format!("providers.{provider}.base_url"), value, source)?;
         }
-        for Flag { flag, key, value } in flags {
-            written.add(key, value, Source::Flag { flag })?;
-        }
         Ok(written)
+    }
+
+    /// Puts what the preset sets upon the defaults.
+    fn with_preset(mut self) -> Result<Self, CliError> {
+        let preset = self.preset()?.written()?;
+        let is_default = |it: &&Assignment| it.source == Source::Default;
+        let defaults = self.assignments.iter().take_while(is_default).count();
+        self.assignments.splice(defaults..defaults, preset.assignments);
+        Ok(self)
+    }
+
+    /// Returns the preset that was chosen last. What is no name is refused with the other values.
+    fn preset(&self) -> Result<&'static Preset, CliError> {
+        let chosen = self.assignments.iter().rfind(|it| it.key.name == "preset");
+        match chosen.and_then(|chosen| Some((chosen.value.as_str()?, &chosen.source))) {
+            Some((name, source)) => Preset::find(name, &format!("{source}: ")),
+            None => Preset::find(USUAL_PRESET, ""),
+        }
     }
 
     /// Takes out what a project's file adds and nobody agreed to.
@@ -119,13 +166,15 @@ impl Written {
         }
     }
 
-    fn add_defaults(&mut self, around: &Surroundings) -> Result<(), CliError> {
+    fn defaults(around: &Surroundings) -> Result<Self, CliError> {
         let path = around.journal_file();
         let path = path.to_str().ok_or_else(|| {
             CliError::new(Kind::Config, format!("`{}` is not valid UTF-8", path.display()))
         })?;
         let defaults = format!("journal_path = {}\n{DEFAULTS}", Value::from(path));
-        self.add_file(&defaults, &|_| Source::Default)
+        let mut written = Self::default();
+        written.add_file(&defaults, &|_| Source::Default)?;
+        Ok(written)
     }
 
     pub(super) fn add_file(

@@ -63,7 +63,8 @@ impl Work {
             return Ok(None);
         }
         let repository = Repository::find(directory).await?;
-        let stage = || Stage::new(repository.clone(), &config.data);
+        let data = config.data.as_deref().ok_or("there is no place for data")?;
+        let stage = || Stage::new(repository.clone(), data);
         let checkpoints = config.checkpoints.then(|| Checkpoints::new(stage(), task.to_owned()));
         let done = Arc::new(Done {
             own_places: config.own_places.clone(),

@@ -73,15 +73,14 @@ async fn act(
     let (found, unfinished) = Search::run(journal, target).await?;
     let report = match found {
         Search::Nothing(why) => Report::nothing(why),
-        Search::Found(record, _, plans) if arguments.dry_run => {
-            Report::planned(record.session, plans)
-        }
         Search::Found(record, wanted, plans) => {
             let Some(_running) = Running::take(file, record.session)? else {
                 let message = format!("session {} is still at work", record.session);
                 return Err(CliError::new(Kind::Usage, message).hint("undo when it has ended"));
             };
-            if !arguments.keep_going && plans.iter().any(|(_, plan)| plan.is_conflict()) {
+            if arguments.dry_run {
+                Report::planned(record.session, plans)
+            } else if !arguments.keep_going && plans.iter().any(|(_, plan)| plan.is_conflict()) {
                 Report::refused(record.session, plans)
             } else {
                 let (call, done) = Work::new(journal, &record, &wanted).run(plans).await?;

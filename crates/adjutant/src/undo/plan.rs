@@ -26,6 +26,8 @@ pub(super) enum Verdict {
     Recreated,
     /// It is as it was already.
     Unchanged,
+    /// It was not there before and stays, since nobody knows what it became.
+    Left,
     /// It is left alone, and why.
     Conflict(String),
 }
@@ -94,6 +96,9 @@ impl Plan {
         if same(present, to) {
             return Self::unchanged(present, steps);
         }
+        if is_new_and_unknown(to, from) {
+            return Self::left(steps);
+        }
         if !is_known(from) {
             return Self::conflict("what it became is not known, so it may be another now", steps);
         }
@@ -119,6 +124,20 @@ impl Plan {
         Self { verdict: Verdict::Unchanged, present, to, steps: steps.to_vec() }
     }
 
+    /// Makes the plan for a file that cannot be read.
+    pub(super) fn unreadable(why: impl Into<String>, steps: &[Step], wanted: &Wanted) -> Self {
+        match (steps.iter().find(|step| wanted.covers(step)), steps.last()) {
+            (Some(first), Some(last)) if is_new_and_unknown(&first.before, &last.after) => {
+                Self::left(steps)
+            }
+            _ => Self::conflict(why, steps),
+        }
+    }
+
+    fn left(steps: &[Step]) -> Self {
+        Self { verdict: Verdict::Left, ..Self::conflict("", steps) }
+    }
+
     /// Leaves a file alone.
     pub(super) fn conflict(why: impl Into<String>, steps: &[Step]) -> Self {
         let verdict = Verdict::Conflict(why.into());
@@ -127,6 +146,11 @@ impl Plan {
 
     pub(super) fn is_conflict(&self) -> bool {
         matches!(self.verdict, Verdict::Conflict(_))
+    }
+
+    /// Reports whether the file becomes another.
+    pub(super) fn is_change(&self) -> bool {
+        matches!(self.verdict, Verdict::Restored | Verdict::Removed | Verdict::Recreated)
     }
 }
 
@@ -153,6 +177,12 @@ fn name(state: &FileState) -> &'static str {
         (_, true) => "a link",
         _ => "a file",
     }
+}
+
+/// Reports whether nothing was there and nobody knows what came. It could be all that is left of
+/// something else, so it is not for undoing to remove.
+fn is_new_and_unknown(before: &State, after: &State) -> bool {
+    before.is_none() && !is_known(after)
 }
 
 fn is_known(state: &State) -> bool {
@@ -232,6 +262,9 @@ mod tests {
         let steps = [step("root", file("0"), unknown.clone()), step("root", unknown, file("2"))];
         assert!(is_conflict(plan(&steps[..1], "root", &file("x")), "what it became is not known"));
         assert_eq!(plan(&steps[..1], "root", &file("0")), Some((Verdict::Unchanged, file("0"))));
+        let new = [step("root", None, steps[0].after.clone())];
+        assert_eq!(plan(&new, "root", &file("x")), Some((Verdict::Left, None)));
+        assert_eq!(plan(&new, "root", &None), Some((Verdict::Unchanged, None)));
         assert!(is_conflict(plan(&steps[1..], "root", &file("2")), "was not kept"));
         assert_eq!(plan(&steps, "root", &file("2")), Some((Verdict::Restored, file("0"))));
     }

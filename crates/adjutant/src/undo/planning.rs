@@ -37,7 +37,7 @@ pub(super) async fn plans(
                 None
             }
             (Err(error), None) => {
-                plans.push((file.clone(), Plan::conflict(error.to_string(), steps)));
+                plans.push((file.clone(), Plan::unreadable(error.to_string(), steps, wanted)));
                 continue;
             }
         };
@@ -107,13 +107,12 @@ impl Plan {
     pub(super) fn is_worth_it(&self) -> bool {
         let is_of_directories =
             self.steps.iter().all(|step| is_directory(&step.before) || is_directory(&step.after));
-        !is_of_directories || self.verdict != Verdict::Unchanged
+        self.verdict != Verdict::Left && (!is_of_directories || self.verdict != Verdict::Unchanged)
     }
 
     /// Reports whether a directory can be where this is, once it is done.
     fn makes_way(&self) -> bool {
-        let is_done = !self.is_conflict() && self.verdict != Verdict::Unchanged;
-        is_done && self.to.as_ref().is_none_or(|to| to.is_directory())
+        self.is_change() && self.to.as_ref().is_none_or(|to| to.is_directory())
     }
 
     /// Reports whether there is something to put back, if something is to be.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use adjutant_core::{
@@ -21,10 +21,14 @@ pub(super) struct Record {
     pub(super) session: SessionId,
     /// Who the root is.
     pub(super) root: Option<AgentId>,
+    /// Where the root works, if that is known.
+    workdir: Option<PathBuf>,
     /// The changes to each file, the oldest first.
     pub(super) files: BTreeMap<String, Vec<Step>>,
     /// Commands that have not ended, as far as it is known.
     running: BTreeMap<(AgentPath, CallId), String>,
+    /// From which call on nobody looked what commands changed, and why.
+    unwatched: Option<Unfinished>,
 }
 
 /// A command of which nobody knows what it changed last.
@@ -35,6 +39,9 @@ pub(super) struct Unfinished {
     pub(super) call: CallId,
     /// What it was, in a line.
     pub(super) command: String,
+    /// Why nobody looked, at this one and all that came after it; nothing, if it was not seen to
+    /// end.
+    pub(super) why: Option<String>,
 }
 
 /// What a name on the command line comes to in a session.
@@ -67,7 +74,8 @@ impl Record {
     }
 
     fn of(session: SessionId) -> Self {
-        Self { session, root: None, files: BTreeMap::new(), running: BTreeMap::new() }
+        let (files, running) = (BTreeMap::new(), BTreeMap::new());
+        Self { session, root: None, workdir: None, files, running, unwatched: None }
     }
 
     fn add(&mut self, event: &Event) {
@@ -76,6 +84,9 @@ impl Record {
         }
         let agent = event.path.clone();
         match &event.kind {
+            EventKind::Started { workdir: Some(workdir), .. } if agent == AgentPath::root() => {
+                self.workdir = Some(workdir.into());
+            }
             EventKind::Changed { call_id, file, before, after } => {
                 let (call, again) = (CallId::clone(call_id), Vec::new());
                 let (before, after) = (before.clone(), after.clone());
@@ -94,33 +105,56 @@ impl Record {
         }
     }
 
-    /// Forgets the commands that have ended, and none that goes on in the background.
+    /// Forgets the commands that have ended, and none that goes on in the background or whose
+    /// end nobody waited for.
     fn hear(&mut self, agent: &AgentPath, message: &Message) {
         let Message::Tools { results } = message else { return };
-        for ToolResult { call, facts, failed, .. } in results {
+        for ToolResult { call, text, facts, failed, .. } in results {
+            let unwatched = facts.iter().find_map(|fact| match fact {
+                Fact::Unwatched { why } => Some(why),
+                _ => None,
+            });
+            if let (Some(why), None) = (unwatched, &self.unwatched) {
+                self.unwatched = Some(self.gap(agent, call, Some(why.clone())));
+            }
             let goes_on = |fact: &Fact| matches!(fact, Fact::Ran { code: None, .. });
-            if *failed || !facts.iter().any(goes_on) {
+            let is_over =
+                if *failed { text != ToolResult::GIVEN_UP } else { !facts.iter().any(goes_on) };
+            if is_over {
                 self.running.remove(&(agent.clone(), CallId::clone(call)));
             }
         }
     }
 
-    /// Reports whether a file below a directory was changed, as far as it is known.
+    /// Reports whether a file below a directory was changed, or may have been by a command of
+    /// which that is not known.
     pub(super) fn may_be_below(&self, directory: &Path) -> bool {
-        !self.running.is_empty()
-            || self.files.keys().any(|file| Path::new(file).starts_with(directory))
+        let is_below = |path: &Path| path.starts_with(directory);
+        self.files.keys().any(|file| is_below(Path::new(file)))
+            || (self.has_gaps() && self.workdir.as_deref().is_some_and(is_below))
     }
 
-    /// Returns the wanted commands that did not end before the process did.
+    /// Returns the wanted commands that did not end before the process did, and the one from
+    /// which on nobody looked.
     pub(super) fn unfinished(&self, wanted: &Wanted) -> impl Iterator<Item = Unfinished> {
-        let session = self.session;
-        let ours = self.running.iter().filter(|((agent, call), _)| wanted.is_of(agent, call));
-        ours.map(move |((agent, call), command)| Unfinished {
-            session,
-            agent: agent.clone(),
-            call: CallId::clone(call),
-            command: command.clone(),
-        })
+        let ours = self.running.keys().filter(|(agent, call)| wanted.is_of(agent, call));
+        ours.map(|(agent, call)| self.gap(agent, call, None)).chain(self.unwatched.clone())
+    }
+
+    fn gap(&self, agent: &AgentPath, call: &CallId, why: Option<String>) -> Unfinished {
+        let (agent, call) = (agent.clone(), CallId::clone(call));
+        let command = self.running.get(&(agent.clone(), CallId::clone(&call)));
+        let command = command.cloned().unwrap_or_default();
+        Unfinished { session: self.session, agent, call, command, why }
+    }
+
+    fn has_gaps(&self) -> bool {
+        !self.running.is_empty() || self.unwatched.is_some()
+    }
+
+    /// Reports whether something of it was undone before.
+    pub(super) fn was_undone(&self) -> bool {
+        self.files.values().flatten().any(Step::is_undoing)
     }
 
     /// Finds what is named: an agent's path, a call or the beginning of one, or both as
@@ -210,5 +244,43 @@ mod tests {
         let record = record(&[("root", "c1")]);
         assert!(record.may_be_below(Path::new("/a")) && record.may_be_below(Path::new("/")));
         assert!(!record.may_be_below(Path::new("/a/bc")) && !record.may_be_below(Path::new("/b")));
+    }
+
+    #[test]
+    fn a_command_that_was_given_up_has_not_ended() {
+        for (text, left) in [("[was stopped]", 0), (ToolResult::GIVEN_UP, 1)] {
+            let mut record = record(&[]);
+            record.running.insert((AgentPath::root(), "c1".into()), "make".to_owned());
+            let results = vec![ToolResult::failure("c1".into(), text)];
+            record.hear(&AgentPath::root(), &Message::Tools { results });
+            assert_eq!(record.unfinished(&Wanted::All).count(), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn it_is_known_from_which_command_on_nobody_looked() {
+        let mut record = record(&[]);
+        for call in ["c1", "c2"] {
+            record.running.insert((AgentPath::root(), call.into()), "make".to_owned());
+            let facts = vec![Fact::Unwatched { why: format!("{call} is slow") }];
+            let result = ToolResult { facts, ..ToolResult::failure(call.into(), "") };
+            record.hear(&AgentPath::root(), &Message::Tools { results: vec![result] });
+        }
+        let [gap] = &record.unfinished(&Wanted::All).collect::<Vec<_>>()[..] else { panic!() };
+        let Unfinished { call, command, why, .. } = gap;
+        assert_eq!((&**call, command.as_str(), why.as_deref()), ("c1", "make", Some("c1 is slow")));
+    }
+
+    #[test]
+    fn a_command_that_did_not_end_is_of_the_directory_it_was_started_in() {
+        let mut record = record(&[]);
+        record.files.clear();
+        record.running.insert((AgentPath::root(), "c1".into()), "make".to_owned());
+        assert!(!record.may_be_below(Path::new("/x")));
+        record.workdir = Some("/x/y".into());
+        assert!(record.may_be_below(Path::new("/x")) && record.may_be_below(Path::new("/x/y")));
+        assert!(!record.may_be_below(Path::new("/z")) && !record.may_be_below(Path::new("/x/yz")));
+        record.running.clear();
+        assert!(!record.may_be_below(Path::new("/x")));
     }
 }

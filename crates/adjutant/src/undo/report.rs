@@ -17,6 +17,9 @@ use super::{
 };
 use crate::ExitCode;
 
+/// Why a new file stays.
+const LEFT: &str = "is new, and too large or unreadable to be kept; remove it if it is not needed";
+
 /// What undoing did, or would do.
 pub(super) struct Report {
     session: Option<SessionId>,
@@ -67,8 +70,9 @@ impl Report {
     }
 
     pub(super) fn code(&self) -> ExitCode {
+        let is_left = |plan: &Plan| plan.is_conflict() || plan.verdict == Verdict::Left;
         let is_short =
-            self.files.iter().any(|(_, plan)| plan.is_conflict()) || !self.unfinished.is_empty();
+            self.files.iter().any(|(_, plan)| is_left(plan)) || !self.unfinished.is_empty();
         if is_short { ExitCode::Failed } else { ExitCode::Completed }
     }
 
@@ -80,18 +84,24 @@ impl Report {
             let why = match &plan.verdict {
                 Verdict::Conflict(why) => format!(": {}", visible(why)),
                 Verdict::Unchanged => ": is as it was".to_owned(),
+                Verdict::Left => format!(": {LEFT}"),
                 Verdict::Restored | Verdict::Removed | Verdict::Recreated => String::new(),
             };
             writeln!(to, "{:<10} {shown}{why}", self.word(&plan.verdict))?;
         }
-        for Unfinished { session, agent, call, command } in &self.unfinished {
-            let command = visible(command).replace('\n', "\\n");
-            writeln!(
-                to,
-                "unknown    run_command call {call} of {agent} was not seen to end; what it \
-                 changed since it was last looked at was not recorded (session {session}): \
-                 {command}"
-            )?;
+        for Unfinished { session, agent, call, command, why } in &self.unfinished {
+            let line = |text: &str| visible(text).replace('\n', "\\n");
+            let told = match why {
+                None => format!(
+                    "run_command call {call} of {agent} was not seen to end; what it changed \
+                     since it was last looked at was not recorded"
+                ),
+                Some(why) => format!(
+                    "from call {call} of {agent} on, what commands changed was not recorded: {}",
+                    line(why)
+                ),
+            };
+            writeln!(to, "unknown    {told} (session {session}): {}", line(command))?;
         }
         writeln!(to, "{}", self.sum())
     }
@@ -101,6 +111,7 @@ impl Report {
         let file = |(file, plan): &(String, Plan)| {
             let why = match &plan.verdict {
                 Verdict::Conflict(why) => Value::from(why.as_str()),
+                Verdict::Left => LEFT.into(),
                 _ => Value::Null,
             };
             let by = |step: &Step| json!({ "agent": step.agent, "call": step.call });
@@ -116,8 +127,10 @@ impl Report {
         };
         let files: Vec<_> = self.files.iter().map(file).collect();
         let command = |it: &Unfinished| {
-            let Unfinished { session, agent, call, command } = it;
-            json!({ "session": session, "agent": agent, "call": call, "command": command })
+            let Unfinished { session, agent, call, command, why } = it;
+            json!({
+                "session": session, "agent": agent, "call": call, "command": command, "why": why,
+            })
         };
         let unfinished: Vec<_> = self.unfinished.iter().map(command).collect();
         let report = json!({
@@ -137,8 +150,7 @@ impl Report {
     fn sum(&self) -> String {
         let session = self.session.map(|session| session.to_string()).unwrap_or_default();
         let conflicts = self.files.iter().filter(|(_, plan)| plan.is_conflict()).count();
-        let is_change = |plan: &Plan| !plan.is_conflict() && plan.verdict != Verdict::Unchanged;
-        let others = self.files.iter().filter(|(_, plan)| is_change(plan)).count();
+        let others = self.files.iter().filter(|(_, plan)| plan.is_change()).count();
         match &self.state {
             Progress::Nothing(why) => format!("nothing to undo: {why}"),
             Progress::Planned => format!(
@@ -171,6 +183,7 @@ impl Verdict {
             Self::Removed => "removed",
             Self::Recreated => "recreated",
             Self::Unchanged => "unchanged",
+            Self::Left => "left",
             Self::Conflict(_) => "conflict",
         }
     }
@@ -181,6 +194,7 @@ impl Verdict {
             Self::Removed => "remove",
             Self::Recreated => "recreate",
             Self::Unchanged => "unchanged",
+            Self::Left => "leave",
             Self::Conflict(_) => "conflict",
         }
     }

@@ -28,12 +28,13 @@ pub(super) enum Search {
     /// There is nothing to be done, and why.
     Nothing(&'static str),
     /// Changes, and what undoing them would do to each file.
-    Found(Record, Wanted, Plans),
+    Found(Box<Record>, Wanted, Plans),
 }
 
 impl Search {
     /// Looks for the latest session that is meant and has something to be undone. What is named
-    /// is looked for no further than where it is found, undone or not.
+    /// is looked for no further than where it is found, undone or not. A session that was undone
+    /// but for what is in conflict counts only if there is no other.
     ///
     /// Also returns the commands that are meant and of which nobody knows what they changed,
     /// those of the latest session before all.
@@ -44,8 +45,9 @@ impl Search {
     where
         S: Journal + Vault,
     {
-        let (mut passed, mut unfinished) = (None, Vec::new());
-        for (age, session) in sessions(store, target).await?.into_iter().enumerate() {
+        let (mut passed, mut unfinished, mut ours) = (None, Vec::new(), 0);
+        let mut undone = None;
+        for session in sessions(store, target).await? {
             let mut record = Record::read(store, session).await?;
             let is_own =
                 |file: &str| target.own_places.iter().any(|it| Path::new(file).starts_with(it));
@@ -53,6 +55,7 @@ impl Search {
             if target.session.is_none() && !record.may_be_below(target.directory) {
                 continue;
             }
+            ours += 1;
             let wanted = match target.name.map(|name| record.find(name)) {
                 None => Wanted::All,
                 Some(Named::One(wanted)) => wanted,
@@ -64,15 +67,23 @@ impl Search {
             };
             let plans = planning::plans(store, &record, &wanted).await?;
             let is_found = plans.iter().any(|(_, plan)| plan.is_worth_it());
-            if is_found || target.name.is_some() || age == 0 {
+            if is_found || target.name.is_some() || ours == 1 {
                 unfinished.extend(record.unfinished(&wanted));
             }
+            let is_undone = record.was_undone() && !plans.iter().any(|(_, plan)| plan.is_change());
+            if is_found && is_undone && target.name.is_none() {
+                undone.get_or_insert(Self::Found(Box::new(record), wanted, plans));
+                continue;
+            }
             if is_found {
-                return Ok((Self::Found(record, wanted, plans), unfinished));
+                return Ok((Self::Found(Box::new(record), wanted, plans), unfinished));
             }
             if target.name.is_some() {
                 return Ok((Self::Nothing("what it changed is undone already"), unfinished));
             }
+        }
+        if let Some(undone) = undone {
+            return Ok((undone, unfinished));
         }
         let why = match (target, passed) {
             (Target { name: Some(name), .. }, passed) => {

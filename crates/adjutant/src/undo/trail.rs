@@ -84,6 +84,11 @@ impl Undone {
 }
 
 impl Step {
+    /// Reports whether it undid something.
+    pub(super) fn is_undoing(&self) -> bool {
+        self.is(UNDO)
+    }
+
     fn is(&self, prefix: &str) -> bool {
         self.agent == AgentPath::root() && self.call.starts_with(prefix)
     }

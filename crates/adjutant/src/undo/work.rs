@@ -56,7 +56,7 @@ impl<'a, S: Journal + Vault> Work<'a, S> {
         gone.reverse();
         let mut done = Vec::new();
         for (file, mut plan) in gone.into_iter().chain(others) {
-            if !plan.is_conflict() {
+            if !plan.is_conflict() && plan.verdict != Verdict::Left {
                 match self.change(&file, &plan).await? {
                     Became::Planned => {}
                     Became::Nothing => continue,

@@ -135,7 +135,7 @@ fn a_job_in_the_background_is_fed_read_and_stopped() {
 
 #[test]
 fn an_interrupt_ends_a_command_and_keeps_what_it_wrote() {
-    for (number, signal) in [(1, Signal::INT), (2, Signal::TERM)] {
+    for (number, signal) in [(1, Signal::INT), (2, Signal::TERM), (5, Signal::HUP)] {
         let (call, mark) = endless(number);
         let world = world(&[&call]);
         let mut run = world.start(&RUN);

@@ -113,7 +113,7 @@ fn time_that_is_up_is_124_and_the_last_words_are_the_answer() {
 
 #[test]
 fn a_run_that_is_interrupted_is_130_and_keeps_what_was_said() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let world = World::new().script(HANGING);
         let mut run = world.start(&["run", "go"]);
         run.hear_until("root.sub-1 started");

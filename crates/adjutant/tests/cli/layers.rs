@@ -82,7 +82,16 @@ fn what_is_not_set_is_shown_as_such() {
         .filter(|key| !key.contains(".NAME."))
         .collect();
     let budget = ["budget.calls", "budget.time", "budget.tokens", "budget.turns", "budget.usd"];
-    assert_eq!(unset, [&budget[..], &["model", "reasoning"]].concat());
+    let breaker = ["breaker.hard_stop_at", "breaker.pause_at", "breaker.warn_at"];
+    let children = [
+        "sub_agents.blocking_calls",
+        "sub_agents.blocking_tokens",
+        "sub_agents.default_model",
+        "sub_agents.default_provider",
+        "sub_agents.max_budget_per_agent",
+    ];
+    let expected = [&breaker[..], &budget, &["model", "reasoning"], &children].concat();
+    assert_eq!(unset, expected);
 }
 
 #[test]

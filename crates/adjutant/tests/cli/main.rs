@@ -22,6 +22,7 @@ mod model_is_missing;
 mod model_is_not_allowed;
 mod output_is_mixed_up;
 mod page_is_out_of_bounds;
+mod preset_is_wrong;
 mod project_grants_itself;
 mod provider_is_set_up;
 mod provider_is_set_up_wrong;

@@ -127,6 +127,10 @@ fn a_call_is_explained_by_what_is_there_and_what_is_missing_is_named() {
     };
     let edit = explain("edit_file", "src/x.rs");
     assert!(edit.contains("writing: ") && edit.contains("/src/x.rs"), "{edit}");
+    let group = explain("run_command", "{ rm x; }");
+    assert!(group.contains("running commands: rm x"), "{group}");
+    let object = explain("run_command", r#"{ "command": "rm x" }"#);
+    assert_eq!(object, group);
     let odd = explain("run_command", "if");
     assert!(odd.contains("is asked: running what cannot be read beforehand in mode"), "{odd}");
     let refused =

@@ -62,6 +62,13 @@ impl<'a> Terminal<'a> {
         (self.child.wait().unwrap().code(), self.screen())
     }
 
+    /// Takes the terminal away, waits for the end, and returns the code.
+    pub(crate) fn hang_up(mut self) -> Option<i32> {
+        // Something is open in its place.
+        self.device = File::open("/dev/null").unwrap();
+        self.child.wait().unwrap().code()
+    }
+
     /// Reads what comes, and reports whether there was anything. Nobody else has the terminal
     /// open once the command has ended, which makes reading an error.
     fn read(&mut self) -> bool {

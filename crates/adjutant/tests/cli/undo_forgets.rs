@@ -10,7 +10,11 @@ use std::{
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::World;
+use crate::{
+    running::Running,
+    support::{PROGRAM, World},
+    terminal::Terminal,
+};
 
 /// What is in a directory: each path with its mode, and its content or where it leads.
 fn tree(directory: &Path) -> BTreeMap<String, (u32, String)> {
@@ -342,6 +346,38 @@ fn what_commands_did_until_they_were_interrupted_is_undone() {
     let undone = undo(&world, &[]);
     assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("0", "0"));
     assert_eq!(undone["unfinished"], serde_json::json!([]));
+}
+
+#[test]
+fn what_commands_did_until_the_terminal_went_away_is_undone() {
+    let world = lasting();
+    let mut terminal = Terminal::start(&world, &[PROGRAM, "run", "--mode", "dangerous", "go"]);
+    terminal.wait_for("ready");
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("1\n", "1\n"));
+    assert_eq!(terminal.hang_up(), Some(130));
+    let undone = undo(&world, &[]);
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("0", "0"));
+    assert_eq!(undone["unfinished"], serde_json::json!([]));
+}
+
+#[test]
+fn whoever_is_not_to_hear_that_the_terminal_goes_away_goes_on() {
+    let world = World::new().script("[[reply]]\ntext = 'done'\ndelay_ms = 300");
+    let ignoring = ["-c", "trap '' HUP; exec \"$@\"", "sh", PROGRAM, "run", "--events", "go"];
+    let mut run = Running::new(&world, world.prepare("/bin/sh", &ignoring), b"");
+    run.read_until(r#""event":"started""#);
+    run.signal(Signal::HUP);
+    let done = run.finish();
+    assert_eq!(done.code, Some(0), "{done:?}");
+}
+
+#[test]
+fn a_session_that_died_is_nobodys_in_another_directory() {
+    let world = lasting().file("../other/b.txt", "0");
+    interrupt(&world, Signal::KILL);
+    let elsewhere = world.project_directory().join("src/other").display().to_string();
+    assert_eq!(undo(&world, &["--cwd", &elsewhere])["state"], "nothing");
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("1\n", "1\n"));
 }
 
 #[test]

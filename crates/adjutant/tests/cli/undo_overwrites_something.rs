@@ -50,6 +50,44 @@ fn an_edit_by_hand_is_not_overwritten() {
 }
 
 #[test]
+fn what_is_in_conflict_keeps_nobody_from_going_further_back() {
+    let world = changed();
+    let script = "[[reply]]\ncalls = [{ tool = 'run_command', args = { command = \
+                  'echo 2 > a.txt; echo 2 > b.txt' } }]\n[[reply]]\ntext = 'done'";
+    let world = world.script(script);
+    assert_eq!(world.run(&["run", "--mode", "dangerous", "go"]).code, Some(0));
+    fs::write(path(&world, "b.txt"), "by hand").unwrap();
+    assert_eq!(world.run(&["undo", "--keep-going"]).code, Some(1));
+    assert_eq!(world.read("a.txt"), "1");
+    // The first one is next; in that `b.txt` is in conflict as well.
+    let done = world.run(&["undo", "--keep-going"]);
+    assert!(done.stdout.contains("restored   a.txt\n"), "{done:?}");
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("0", "by hand"));
+    // There is no other, so it is told what is left.
+    let done = world.run(&["undo"]);
+    assert!(done.stdout.starts_with("conflict   b.txt: "), "{done:?}");
+}
+
+#[test]
+fn a_new_file_that_is_too_large_stays_and_is_in_nobodys_way() {
+    let script = "[[reply]]\ncalls = [{ tool = 'run_command', args = { command = \
+                  'echo 1 > a.txt; mkdir new; head -c 17000000 /dev/zero > new/large' } }]\n\
+                  [[reply]]\ntext = 'done'";
+    let world = World::new().file("a.txt", "0").script(script);
+    assert_eq!(world.run(&["run", "--mode", "dangerous", "go"]).code, Some(0));
+    let planned = world.run(&["undo", "--dry-run"]);
+    assert!(planned.stdout.contains("leave      new/large: is new"), "{planned:?}");
+    let done = world.run(&["undo"]);
+    assert_eq!((done.code, world.read("a.txt").as_str()), (Some(1), "0"), "{done:?}");
+    assert!(done.stdout.contains("left       new/large: is new"), "{done:?}");
+    assert!(done.stdout.contains("undid 1 file, 0 in conflict"), "{done:?}");
+    assert!(path(&world, "new/large").exists());
+    let done = world.run(&["undo"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stdout.starts_with("nothing to undo"), "{done:?}");
+}
+
+#[test]
 fn what_took_the_place_of_a_file_stays() {
     type Take = fn(&World);
     let takes: [(Take, &str); 4] = [
@@ -161,9 +199,11 @@ fn a_session_at_work_is_left_alone() {
     while !path(&world, "new.txt").exists() {
         run.read_until("\n");
     }
-    let done = world.run(&["undo"]);
-    assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{done:?}");
-    assert!(done.stderr.contains("is still at work"), "{done:?}");
+    for arguments in [&["undo"][..], &["undo", "--dry-run"]] {
+        let done = world.run(arguments);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{done:?}");
+        assert!(done.stderr.contains("is still at work"), "{done:?}");
+    }
     assert_eq!(world.read("new.txt"), "1");
     run.signal(Signal::KILL);
     run.finish();

@@ -36,6 +36,9 @@ enum Fate {
     Refused,
 }
 
+/// What a command is told that was stopped because of something that would steer git.
+const STOPPED: &str = "appeared while the command ran";
+
 /// Who makes an attempt.
 #[derive(Clone, Copy, Debug)]
 enum Level {
@@ -94,7 +97,11 @@ impl Attempt {
             };
             let is_met = match self.fate {
                 Fate::Open => true,
-                Fate::Run => call["tool"] != "run_command" || result.text.contains(TRIED),
+                // One is also stopped before it has said anything when another does harm.
+                Fate::Run => {
+                    let is_run = [TRIED, STOPPED].iter().any(|it| result.text.contains(it));
+                    call["tool"] != "run_command" || is_run
+                }
                 Fate::Refused => result.failed,
             };
             if !is_met {

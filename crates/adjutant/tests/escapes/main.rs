@@ -10,6 +10,7 @@
 mod attempt;
 mod delegation;
 mod environment;
+mod home;
 mod links;
 mod network;
 mod new_repositories;
@@ -17,6 +18,7 @@ mod ordinary_work;
 mod paths;
 mod privileges;
 mod processes;
+mod replaced_files;
 #[allow(dead_code, reason = "shared with another suite, which uses all of it")]
 #[path = "../cli/running.rs"]
 mod running;
@@ -25,6 +27,7 @@ mod servers;
 mod shell_rules;
 mod steering_files;
 mod support;
+#[allow(dead_code, reason = "shared with another suite, which uses all of it")]
 #[path = "../cli/terminal.rs"]
 mod terminal;
 mod tool_output;

@@ -1,8 +1,11 @@
 //! Connections that must not be made.
 
 use std::{
+    fs,
     io::{Read as _, Write as _},
     net::TcpListener,
+    os::unix::net::UnixListener,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
@@ -10,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     attempt::{AUTO, Attempt, call, contained},
-    support::World,
+    support::{User, World},
 };
 
 /// Connects to a socket of another program: by its path, and by a name without one.
@@ -107,4 +110,31 @@ fn nobody_is_sent_on_to_this_machine() {
     let here = format!("web.allow_private=['127.0.0.1:{port}']");
     let flags = [&AUTO[..], &["-c", &here, "-c", "permissions.allow=['web_fetch']"]].concat();
     contained(&attempts, &flags, World::new);
+}
+
+#[test]
+fn sockets_that_come_and_go_keep_no_command_from_its_sandbox() {
+    let world = World::new(User::Own);
+    let place = world.root().join("outside");
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let path = place.join("short.sock");
+            while !is_over.load(Ordering::Relaxed) {
+                drop(UnixListener::bind(&path).unwrap());
+                fs::remove_file(&path).unwrap();
+            }
+        });
+        let reply = |number| {
+            let arguments = json!({ "command": format!("echo ran {number}") });
+            json!({ "calls": [call("run_command", arguments)] })
+        };
+        let replies: Vec<_> = (0..10).map(reply).chain([json!({ "text": "done" })]).collect();
+        world.script(&replies.into());
+        let done = world.run(&AUTO);
+        is_over.store(true, Ordering::Relaxed);
+        let results = done.results();
+        assert_eq!(results.len(), 10, "{}", done.stderr);
+        assert!(results.iter().all(|result| result.text.starts_with("ran")), "{results:?}");
+    });
 }

@@ -84,7 +84,8 @@ fn what_a_server_says_is_data() {
         let read = |name: &str| std::fs::read_to_string(world.project().join(name)).unwrap();
         assert_eq!(read("answers").matches("\"cancel\"").count(), 2, "{}", read("answers"));
         // The built-in tool is the one that has the name.
-        let lines = done.results().iter().filter(|result| result.text.contains("inside")).count();
+        let lines =
+            done.results().iter().filter(|result| result.text.contains("1\tinside")).count();
         assert_eq!(lines, 2, "{:#?}", done.results());
     }
 }

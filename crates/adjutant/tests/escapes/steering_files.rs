@@ -39,8 +39,18 @@ fn led(user: User) -> World {
     world
 }
 
+/// A world where the user's own settings lead there.
+fn led_from_home(user: User) -> World {
+    let world = led(user);
+    let own = "[core]\n\thooksPath = keep/hooks # mine\n[include]\n\tpath = ../more\n";
+    world.write("home/.config/git/config", own);
+    world.write("home/.config/more", "[include]\n\tpath = \"~/project/keep/settings\"\n");
+    world.write("home/project/.git/config", "[core]\n\tbare = false\n");
+    world
+}
+
 #[test]
-fn what_the_settings_of_a_repository_lead_to_is_not_changed() {
+fn what_settings_lead_to_is_not_changed() {
     let names = ["keep/hooks/pre-commit", "keep/hooks/post-commit", "keep/settings"];
     let lines = [
         "echo owned > keep/hooks/pre-commit",
@@ -52,6 +62,7 @@ fn what_the_settings_of_a_repository_lead_to_is_not_changed() {
     let files = names.into_iter().flat_map(file);
     let attempts: Vec<_> = files.chain(lines.map(Attempt::command)).collect();
     contained(&attempts, &AUTO, led);
+    contained(&attempts, &AUTO, led_from_home);
 }
 
 #[test]
@@ -231,4 +242,29 @@ fn what_is_run_outside_the_sandbox_stays_as_it_is() {
     ];
     attempts.extend(lines.map(Attempt::command));
     contained(&attempts, &AUTO, run_for_the_user);
+}
+
+/// A world with a repository that has no files, and the beginnings of two.
+fn with_bare(user: User) -> World {
+    let world = World::new(user);
+    let files = ["keep/HEAD", "keep/objects/x", "keep/config", "keep/hooks/update"];
+    for name in files.iter().chain(&["made/HEAD", "made/config", "made/more/objects/x"]) {
+        world.write(&format!("home/project/{name}"), "here\n");
+    }
+    world
+}
+
+#[test]
+fn the_tools_for_files_steer_no_repository_whatever_it_is_called() {
+    let names = [
+        "keep/config",
+        "keep/hooks/update",
+        "keep/hooks/new",
+        "keep/commondir",
+        "made/objects/y",
+        "made/commondir",
+        "made/more/HEAD",
+    ];
+    let attempts: Vec<_> = names.into_iter().flat_map(file).collect();
+    contained(&attempts, &AUTO, with_bare);
 }

@@ -1,0 +1,288 @@
+//! Trees of agents for other programs.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use adjutant_core::{Definitions, Mode, Models, NoRulebook, Report, Rulebook, Tool};
+use adjutant_engine::Schema;
+use adjutant_models::Pace;
+use serde_json::Value;
+
+#[cfg(feature = "mcp")]
+use crate::servers::Servers;
+use crate::{
+    CliError, Surroundings,
+    assembled::{Assembled, Makings},
+    assembly::{Builtins, Kit, tools},
+    authority::{check_rules, doubts},
+    choice::bad_figures,
+    config::{Config, Written},
+    embedded::Session,
+    error::Kind,
+    place::working_directory,
+    programs::Program,
+    rulebook::ProjectRulebook,
+    source::{Source, Tape},
+};
+
+/// Runs trees of agents inside another program, as the command does.
+///
+/// ```
+/// use adjutant::{Adjutant, core::Ending};
+/// # let directory = std::env::temp_dir();
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let adjutant = Adjutant::builder().model("rehearsal").directory(directory).build()?;
+/// let report = adjutant.run("Look around.").await?;
+/// assert_eq!(report.outcome.ending, Ending::Completed);
+/// # Ok::<_, adjutant::CliError>(()) }).unwrap();
+/// ```
+pub struct Adjutant {
+    config: Config,
+    kit: Kit,
+    models: Option<Arc<dyn Models>>,
+    model: String,
+    directory: PathBuf,
+    schema: Option<Arc<Value>>,
+    around: Option<Surroundings>,
+}
+
+/// What a tree is to be. Nothing is read from files or from the environment, unless
+/// [`surroundings`](Self::surroundings) are given, and there are no tools but those that are
+/// asked for.
+#[must_use]
+pub struct Builder {
+    settings: Vec<(String, toml::Value)>,
+    kit: Kit,
+    models: Option<Arc<dyn Models>>,
+    directory: Option<PathBuf>,
+    journal: Option<PathBuf>,
+    program: Option<PathBuf>,
+    schema: Option<Arc<Value>>,
+    around: Option<Surroundings>,
+}
+
+impl Builder {
+    /// Sets any key of the configuration, as in `set("limits.max_depth", 2)`. It is checked when
+    /// all is [built](Self::build); the last one counts.
+    pub fn set(mut self, key: &str, value: impl Into<toml::Value>) -> Self {
+        self.settings.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Chooses the tools for delegation and their limits: `adjutant` without this.
+    pub fn preset(self, name: &str) -> Self {
+        self.set("preset", name)
+    }
+
+    /// Names the model the root runs on: `anthropic/MODEL`, `rehearsal`, `scripted/FILE`, or one
+    /// of your [own](Self::models).
+    pub fn model(self, name: &str) -> Self {
+        self.set("model", name)
+    }
+
+    /// Has models found here and nowhere else.
+    pub fn models(self, models: Arc<dyn Models>) -> Self {
+        Self { models: Some(models), ..self }
+    }
+
+    /// Says where agents work: in the current directory without this.
+    pub fn directory(self, directory: impl Into<PathBuf>) -> Self {
+        Self { directory: Some(directory.into()), ..self }
+    }
+
+    /// Says how freely they act: as in `ask` without this.
+    pub fn mode(self, mode: Mode) -> Self {
+        self.set("mode", mode.name())
+    }
+
+    /// Says what the root is told before its task.
+    pub fn instructions(self, text: &str) -> Self {
+        self.set("instructions", text)
+    }
+
+    /// Has the answer fit a JSON Schema.
+    pub fn output_schema(self, schema: Value) -> Self {
+        Self { schema: Some(Arc::new(schema)), ..self }
+    }
+
+    /// Says whether there are the tools that look at files, change them, read pages and ask.
+    pub fn builtins(mut self, are_offered: bool) -> Self {
+        self.kit.builtins = if are_offered { Builtins::Offered } else { Builtins::Withheld };
+        self
+    }
+
+    /// Says whether agents can start others, with the tools of the preset, and share notes.
+    pub fn subagents(self, are_offered: bool) -> Self {
+        self.set("sub_agents.enabled", are_offered)
+    }
+
+    /// Adds a tool of your own; [`erase`](crate::erase) makes one of a
+    /// [`TypedTool`](crate::TypedTool).
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.kit.tools.push(tool);
+        self
+    }
+
+    /// Has `call_agent` find named agents here.
+    pub fn definitions(mut self, definitions: Arc<dyn Definitions>) -> Self {
+        self.kit.definitions = Some(definitions);
+        self
+    }
+
+    /// Keeps the journal in a file below this directory, and there also what undoing needs and
+    /// the worktrees of children. Without this it is in memory, and there are no worktrees.
+    pub fn journal(self, directory: impl Into<PathBuf>) -> Self {
+        Self { journal: Some(directory.into()), ..self }
+    }
+
+    /// Names the `adjutant` program, which keeps and confines commands. Without it there are no
+    /// commands, hooks and MCP servers.
+    pub fn program(self, program: impl Into<PathBuf>) -> Self {
+        Self { program: Some(program.into()), ..self }
+    }
+
+    /// Has the user's and the project's files, and variables, count as they do for the command.
+    /// What is set here counts more.
+    pub fn surroundings(self, around: Surroundings) -> Self {
+        Self { around: Some(around), ..self }
+    }
+
+    /// Checks all of it. Starts nothing and writes nothing.
+    pub fn build(self) -> Result<Adjutant, CliError> {
+        let around = self.around()?;
+        let directory = working_directory(&around, self.directory.as_deref())?;
+        let found = self.around.is_some().then_some(&*directory);
+        let written = Written::given(&around, found, &self.settings())?;
+        let config = Config::check(&written, &around)?;
+        let source = source(self.models.as_ref(), &config, &directory);
+        let model = model(&config, &*source.models())?;
+        if let Some(Err(why)) = self.schema.as_deref().map(Schema::compile) {
+            let wrong = format!("the answer's schema is no valid JSON Schema: {why}");
+            return Err(CliError::new(Kind::Usage, wrong));
+        }
+        let tools = tools(&config, &Arc::default(), &self.kit);
+        check_names(&tools)?;
+        check_rules(&config.rules, &tools)?;
+        let around = found.is_some().then_some(around);
+        let Self { kit, models, schema, .. } = self;
+        Ok(Adjutant { config, kit, models, model, directory, schema, around })
+    }
+
+    fn around(&self) -> Result<Surroundings, CliError> {
+        let mut around = match &self.around {
+            Some(around) => around.clone(),
+            None => Surroundings::bare(std::env::current_dir()?),
+        };
+        // Another program must not be started again as a keeper, which it is not.
+        around.program.clone_from(&self.program);
+        if let Some(place) = &self.journal {
+            around.data_home = around.directory.join(place);
+        }
+        Ok(around)
+    }
+
+    /// Returns what was set, upon what holds for other programs where nobody says otherwise.
+    fn settings(&self) -> Vec<(String, toml::Value)> {
+        let journal = match (&self.journal, &self.around) {
+            (Some(_), _) => Some("file"),
+            (None, None) => Some("memory"),
+            (None, Some(_)) => None,
+        };
+        let journal = journal.map(|journal| ("journal".to_owned(), journal.into()));
+        let alone = [("sub_agents.enabled".to_owned(), false.into())];
+        alone.into_iter().chain(journal).chain(self.settings.iter().cloned()).collect()
+    }
+}
+
+/// Returns the model the root runs on: the one that was named, or else the default of the first
+/// provider there is a key for.
+fn model(config: &Config, models: &dyn Models) -> Result<String, CliError> {
+    let default = || config.providers.default_model().map_err(bad_figures);
+    let name = match config.model.clone() {
+        Some(name) => Some(name),
+        None => default()?.map(|(_, name)| name),
+    };
+    let name = name.ok_or_else(|| {
+        let error = CliError::new(Kind::Usage, "no model is set");
+        error.hint("`.model(\"…\")` names one; `rehearsal` needs no key")
+    })?;
+    models.find(&name).map_err(|error| CliError::new(Kind::Usage, error.to_string()))?;
+    Ok(name)
+}
+
+/// Returns where the models of one tree come from. A script begins anew with each.
+fn source(given: Option<&Arc<dyn Models>>, config: &Config, directory: &Path) -> Source {
+    match given {
+        Some(models) => Source::Given(Arc::clone(models)),
+        None => Source::new(Tape::None, directory, &config.providers, Pace::Prompt),
+    }
+}
+
+/// A name is all a model has to tell tools apart by.
+fn check_names(tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
+    let mut names = BTreeSet::new();
+    match tools.iter().map(|tool| tool.spec()).find(|spec| !names.insert(spec.name.clone())) {
+        None => Ok(()),
+        Some(spec) => {
+            let wrong = format!("there are two tools named `{}`", spec.name);
+            Err(CliError::new(Kind::Usage, wrong).hint("give yours another name"))
+        }
+    }
+}
+
+impl Adjutant {
+    /// Begins to say what a tree is to be.
+    pub fn builder() -> Builder {
+        Builder {
+            settings: Vec::new(),
+            kit: Kit { builtins: Builtins::Withheld, ..Kit::default() },
+            models: None,
+            directory: None,
+            journal: None,
+            program: None,
+            schema: None,
+            around: None,
+        }
+    }
+
+    /// Runs a task to its end, with nobody there to answer. If the future is dropped, the tree is
+    /// stopped.
+    pub async fn run(&self, task: &str) -> Result<Report, CliError> {
+        Ok(self.start(task).await?.finish().await?.report)
+    }
+
+    /// Puts the root of a new tree to work.
+    pub async fn start(&self, task: &str) -> Result<Session, CliError> {
+        let Self { config, kit, directory, around, .. } = self;
+        let source = source(self.models.as_ref(), config, directory);
+        let rulebook: Arc<dyn Rulebook> = match around {
+            Some(around) => Arc::new(ProjectRulebook::find(around, directory)?),
+            None => Arc::new(NoRulebook),
+        };
+        #[cfg(feature = "mcp")]
+        let servers = match around {
+            Some(around) => Servers::find(config, around, directory)?,
+            None => Servers::of(config),
+        };
+        let programs = Program::hooks(config, directory).into_iter();
+        #[cfg(feature = "mcp")]
+        let programs = programs.chain(servers.programs(directory));
+        let assembled = Assembled::new(Makings {
+            config,
+            source: &source,
+            kit,
+            model: self.model.clone(),
+            directory: directory.clone(),
+            task: task.to_owned(),
+            schema: self.schema.clone(),
+            programs: programs.collect(),
+            #[cfg(feature = "mcp")]
+            servers,
+            rulebook,
+        });
+        Session::begin(assembled.await?, doubts(config)).await
+    }
+}
