@@ -134,8 +134,9 @@ pub enum Refusal {
     },
     /// The tree is full.
     #[error(
-        "{limit} agents are at work, the most there may be at one time: wait for one to end \
-         (you are told when it does), cancel one, or do the task yourself"
+        "{} at work, the most there may be at one time: wait for one to end (you are told when \
+         it does), cancel one, or do the task yourself",
+        count(*limit, "agent is", "agents are")
     )]
     TreeFull {
         /// How many there may be.
@@ -143,8 +144,9 @@ pub enum Refusal {
     },
     /// The agent has as many children as it may have.
     #[error(
-        "you have {limit} children at work, the most you may have at one time: wait for one to \
-         end (you are told when it does), cancel one, or do the task yourself"
+        "you have {} at work, the most you may have at one time: wait for one to end (you are \
+         told when it does), cancel one, or do the task yourself",
+        count(*limit, "child", "children")
     )]
     TooManyChildren {
         /// How many it may have.
@@ -242,6 +244,10 @@ pub enum Refusal {
     /// The runtime could not do it.
     #[error("the runtime failed: {0}")]
     Broken(String),
+}
+
+fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn paths(paths: &[AgentPath]) -> String {

@@ -22,6 +22,7 @@ mod ground;
 mod habit;
 mod hooks;
 mod host;
+mod kit;
 mod life;
 mod looking;
 mod mailbox;

@@ -2,13 +2,12 @@
 
 use std::{
     panic::AssertUnwindSafe,
-    path::Path,
     sync::{Arc, Mutex},
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Bench, CallId, Chosen, Clamp, Delivery, EventKind, Grant, History, Message,
-    Model, Order, Origin, Outcome, Purse, Receipt, Refusal, Report, Started, When,
+    AgentId, AgentPath, Bench, CallId, Clamp, Delivery, EventKind, History, Message, Order, Origin,
+    Outcome, Purse, Receipt, Refusal, Report, Started, When,
 };
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -22,12 +21,12 @@ use crate::{
     custody::Custody,
     dispatch::message_of,
     hooks::FailedHooks,
+    kit::Kit,
     mailbox::{Letter, NotTaken},
     places::Places,
     roster::{Entry, Remains},
     seat::{Family, Identity, Seat},
     session::{Shared, Written},
-    toolset::ToolSet,
 };
 
 /// What an agent is given when it comes to be.
@@ -39,16 +38,10 @@ pub(crate) struct Birth {
     /// How many children it has had.
     pub(crate) born: u32,
     pub(crate) call: Option<CallId>,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) chosen: Chosen,
-    pub(crate) instructions: Arc<str>,
-    pub(crate) answer: Option<Answer>,
-    pub(crate) tools: Arc<ToolSet>,
-    pub(crate) grant: Grant,
+    pub(crate) kit: Kit,
     pub(crate) purse: Arc<Purse>,
     pub(crate) clock: Clock,
     pub(crate) cancel: CancellationToken,
-    pub(crate) workdir: Arc<Path>,
     pub(crate) bench: Option<Box<dyn Bench>>,
     pub(crate) places: Places,
     pub(crate) parent: Option<Arc<Seat>>,
@@ -61,9 +54,9 @@ pub(crate) fn launch(
     mut history: History,
     clamped: Vec<Clamp>,
 ) -> Started {
-    let Birth { shared, path, id, call, model, chosen, instructions, answer, tools, .. } = birth;
-    let Birth { grant, purse, .. } = birth;
-    let Birth { clock, cancel, workdir, bench, places, parent, .. } = birth;
+    let Birth { shared, path, id, born, call, kit, purse, clock, .. } = birth;
+    let Birth { cancel, bench, places, parent, .. } = birth;
+    let Kit { model, chosen, instructions, answer, tools, grant, workdir } = kit;
     let system = system(&path, &order, &instructions, answer.as_ref());
     let id = id.unwrap_or_else(|| AgentId::from(Uuid::now_v7()));
     let identity = Arc::new(Identity { path, id, call });
@@ -76,7 +69,7 @@ pub(crate) fn launch(
         parent.custody.adopt(Arc::clone(&entry));
     }
     let (custody, family) =
-        (Custody::default(), Family::of(shared.settings.max_children_per_agent, birth.born));
+        (Custody::default(), Family::of(shared.settings.max_children_per_agent, born));
     let seat = Seat {
         shared,
         entry,

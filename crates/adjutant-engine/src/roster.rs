@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
@@ -10,8 +9,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Chosen, Delivery, Grant, History, Isolation, Model, Order, Peers, Purse,
-    Refusal, Report, State, Status,
+    AgentId, AgentPath, Delivery, History, Isolation, Order, Peers, Purse, Refusal, Report, State,
+    Status,
 };
 use tokio::{
     sync::{Semaphore, watch},
@@ -20,13 +19,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    answer::Answer,
     clock::Clock,
+    kit::Kit,
     mailbox::Mailbox,
     places::Places,
     seat::{Identity, Seat},
     session::Shared,
-    toolset::ToolSet,
     words::Words,
 };
 
@@ -234,17 +232,10 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// What is left of an agent that has ended, for it to go on with. Nothing of it leads back to
-/// the session, which ends when nobody holds it any more.
+/// What is left of an agent that has ended, for it to go on with.
 pub(crate) struct Remains {
     pub(crate) order: Arc<Order>,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) chosen: Chosen,
-    pub(crate) instructions: Arc<str>,
-    pub(crate) answer: Option<Answer>,
-    pub(crate) tools: Arc<ToolSet>,
-    pub(crate) grant: Grant,
-    pub(crate) workdir: Arc<Path>,
+    pub(crate) kit: Kit,
     /// How many children it has had: no two have the same path.
     pub(crate) born: u32,
     pub(crate) history: History,
@@ -252,18 +243,8 @@ pub(crate) struct Remains {
 
 impl Remains {
     pub(crate) fn of(seat: &Seat, history: History) -> Self {
-        Self {
-            order: Arc::clone(&seat.order),
-            model: Arc::clone(&seat.model),
-            chosen: seat.chosen,
-            instructions: Arc::clone(&seat.instructions),
-            answer: seat.answer.clone(),
-            tools: Arc::clone(&seat.tools),
-            grant: seat.grant.clone(),
-            workdir: Arc::clone(&seat.workdir),
-            born: seat.family.born(),
-            history,
-        }
+        let (order, kit, born) = (Arc::clone(&seat.order), Kit::of(seat), seat.family.born());
+        Self { order, kit, born, history }
     }
 }
 

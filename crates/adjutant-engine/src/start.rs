@@ -14,6 +14,7 @@ use crate::{
     clock::Clock,
     ground::Ground,
     host::CallHost,
+    kit::Kit,
     life::{self, Birth},
     places::Places,
     quote,
@@ -56,22 +57,18 @@ pub(crate) async fn start(host: &CallHost, mut order: Order) -> Result<Started, 
         // may not use is refused when it is called.
         Context::Fork | Context::Cut { .. } | Context::Summary => Arc::clone(&above.tools),
     };
+    clamped.extend(missing(&order.limits.authority.access, &tools));
+    let instructions = instructions(above, &order);
     let birth = Birth {
         shared: Arc::clone(shared),
         path,
         id: None,
         born: 0,
         call: Some(host.call.clone()),
-        model,
-        chosen,
-        instructions: instructions(above, &order),
-        answer,
-        tools,
-        grant,
+        kit: Kit { model, chosen, instructions, answer, tools, grant, workdir },
         purse,
         clock: Clock::start(least(allowance.time(), above.entry.clock.left())),
         cancel: above.work.child_token(),
-        workdir,
         bench,
         places,
         parent: Some(Arc::clone(above)),
@@ -103,6 +100,19 @@ fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
             Err(Refusal::NoTool { name: name.to_owned(), known: known.join(", ") })
         }
     }
+}
+
+/// Says which of the tools that were named the child does not have.
+fn missing(access: &Access, tools: &ToolSet) -> Option<Clamp> {
+    let Access::AllowList { tools: named } = access else { return None };
+    let (given, missing): (Vec<_>, Vec<_>) =
+        named.iter().map(String::as_str).partition(|name| tools.find(name).is_some());
+    let clamp = || Clamp {
+        what: "tools".to_owned(),
+        asked: named.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+        given: if given.is_empty() { "none".to_owned() } else { given.join(", ") },
+    };
+    (!missing.is_empty()).then(clamp)
 }
 
 /// Returns what a child knows of its parent's conversation, and adds to its task what it is

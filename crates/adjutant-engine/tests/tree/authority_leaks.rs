@@ -71,6 +71,18 @@ async fn a_child_has_the_tools_it_was_given_and_can_ask() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_child_that_cannot_have_a_tool_it_was_given_says_so() {
+    let order = json!({ "prompt": "x", "tools": ["read_file", "sub_agent"] });
+    let script = Script::new()
+        .on("root", [Reply::calls([call("c1", "sub_agent", order)]), Reply::text("done")])
+        .on("root.sub-1", [Reply::text("ok")]);
+    let mut tree = Plan::new(script).depth(1).begin("go").await;
+    tree.end().await;
+    let clamped = "tools ask_user, read_file, sub_agent was cut to ask_user, read_file";
+    assert!(tree.results("root")[0].contains(clamped), "{:?}", tree.results("root"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_child_knows_its_task_and_not_its_parents_conversation() {
     let script = Script::new()
         .on("root", [Reply::calls([sub("c1", "only this")]), Reply::text("done")])

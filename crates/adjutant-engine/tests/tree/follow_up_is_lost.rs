@@ -122,7 +122,7 @@ async fn going_on_takes_a_place_and_is_refused_where_there_is_none() {
     let mut tree = plan.begin("go").await;
     assert_eq!(tree.end().await.text, "done");
     let results = tree.results("root");
-    assert!(results[2].starts_with("you have 1 children at work"), "{results:?}");
+    assert!(results[2].starts_with("you have 1 child at work"), "{results:?}");
     assert_eq!(ids(&tree, "root.agent-1").len(), 1);
 }
 

@@ -535,6 +535,6 @@ async fn one_that_rests_is_not_woken_where_there_is_no_place_for_it() {
     let mut tree = plan.begin("go").await;
     tree.end().await;
     let results = tree.results("root");
-    assert!(results[0].starts_with("1 agents are at work"), "{results:?}");
+    assert!(results[0].starts_with("1 agent is at work"), "{results:?}");
     assert!(results[0].ends_with("then: two"), "{results:?}");
 }

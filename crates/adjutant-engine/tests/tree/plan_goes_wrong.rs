@@ -193,7 +193,7 @@ async fn a_plan_does_not_wait_for_a_place_that_others_may_hold_for_ever() {
     let mut tree = plan.begin("go").await;
     tree.until_at("root", has_result("p")).await;
     let results = tree.results("root");
-    assert!(results[1].contains("Status: error\n1 agents are at work"), "{results:?}");
+    assert!(results[1].contains("Status: error\n1 agent is at work"), "{results:?}");
     tree.send("root", Command::Cancel).await;
     tree.end().await;
 }
