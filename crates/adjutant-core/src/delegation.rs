@@ -127,7 +127,10 @@ pub enum WaitFor {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The agent stands at the bottom.
-    #[error("Maximum sub-agent depth ({limit}) exceeded: do the task yourself")]
+    #[error(
+        "Maximum sub-agent depth ({limit}) exceeded: {}do the task yourself",
+        if *limit == 1 { "sub-agents may not start others here, " } else { "" }
+    )]
     TooDeep {
         /// How many levels there may be below the root.
         limit: usize,
@@ -168,9 +171,6 @@ pub enum Refusal {
         /// Those that may be named.
         allowed: AllowedModels,
     },
-    /// A provider was named, and no model.
-    #[error("say in `model` which model of `{0}` it is to be")]
-    WhichModel(String),
     /// There is no such agent to write to.
     #[error("you cannot write to `{name}`; you can write to {}", paths(known))]
     NoPeer {
@@ -224,6 +224,33 @@ pub enum Refusal {
     /// There is no such agent below the one that asked.
     #[error("there is no agent `{0}` below you: `agent_list` shows those there are")]
     NotBelow(String),
+    /// There is no such agent any more, or never was.
+    #[error(
+        "there is no agent `{0}` below you: `agent_list` shows those there are; one that ended long \
+         ago is no longer remembered, and only the journal has it"
+    )]
+    Forgotten(String),
+    /// The agent worked in a place of its own.
+    #[error(
+        "`{path}` has ended ({}), and the place of its own that it worked in is gone: start another",
+        state.name()
+    )]
+    PlaceGone {
+        /// Which agent.
+        path: AgentPath,
+        /// How it ended.
+        state: State,
+    },
+    /// The agent has ended, and is somebody else's child.
+    #[error("`{path}` has ended ({}): only its parent, `{parent}`, can make it go on", state.name())]
+    NotYours {
+        /// Which agent.
+        path: AgentPath,
+        /// How it ended.
+        state: State,
+        /// Whose child it is.
+        parent: AgentPath,
+    },
     /// The agent has ended.
     #[error("`{path}` has ended ({})", state.name())]
     Ended {
@@ -272,8 +299,8 @@ pub trait Delegation: Send + Sync {
     /// Waits for a child's end and claims its result.
     fn wait<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<Report, Refusal>>;
 
-    /// Waits for the ends of some, no longer than `patience`, and tells how each stands then.
-    /// The results of those that have ended are claimed.
+    /// Waits until some have ended or rest, no longer than `patience`, and tells how each stands
+    /// then, as [`status`](Self::status) does.
     fn wait_for<'a>(
         &'a self,
         agents: &'a [String],
@@ -292,7 +319,8 @@ pub trait Delegation: Send + Sync {
     /// stood before. Its result is claimed.
     fn cancel<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<State, Refusal>>;
 
-    /// Tells how an agent stands. If it has ended, its result is claimed.
+    /// Tells how an agent stands. If it has ended, its result is claimed; if it rests, it is not
+    /// told again that it does.
     fn status(&self, agent: &str) -> Result<Status, Refusal>;
 
     /// Returns what an agent that has ended said and did, as far as it is remembered.

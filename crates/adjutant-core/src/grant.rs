@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentPath, Effect, Judgement, Mode, Pattern, Refusal, Rules, StandIn, Target, ToolSpec, Touch,
-    Verdict, judgement::Because, rule,
+    Verdict, alias, judgement::Because, rule,
 };
 
 /// Which of the parent's tools a child has.
@@ -57,6 +57,16 @@ impl Access {
             Self::Inherit | Self::ReadOnly => None,
         };
         tools.into_iter().flatten().map(String::as_str)
+    }
+
+    /// Puts our names in the place of other products', but for those of tools there are.
+    pub fn rename(&mut self, is_there: impl Fn(&str) -> bool) {
+        let (Self::AllowList { tools } | Self::DenyList { tools }) = self else { return };
+        let named = std::mem::take(tools).into_iter();
+        tools.extend(named.flat_map(|name| match alias::ours(&name) {
+            Some(ours) if !is_there(&name) => ours.iter().copied().map(str::to_owned).collect(),
+            _ => vec![name],
+        }));
     }
 }
 

@@ -41,6 +41,18 @@ impl History {
         }
     }
 
+    /// Returns the messages with the beginnings of long results in their places.
+    pub fn with_short_results(&self, longest: usize) -> Vec<Arc<Message>> {
+        let short = |message: &Arc<Message>| match &**message {
+            Message::Tools { results } if results.iter().any(|it| it.text.len() > longest) => {
+                let results = results.iter().map(|result| result.shortened(longest)).collect();
+                Arc::new(Message::Tools { results })
+            }
+            _ => Arc::clone(message),
+        };
+        self.messages.iter().map(short).collect()
+    }
+
     /// Follows the agent's own events.
     pub fn apply(&mut self, kind: &EventKind) {
         match kind {

@@ -11,11 +11,13 @@
 //! * What an agent may do and spend: [`grant`] (with [`mode`], [`rule`], [`stand_in`] and
 //!   [`judgement`]) and [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
 //!   down.
-//! * One delegation: [`order`] (with [`allowlist`]), and how it ended: [`outcome`].
+//! * One delegation: [`order`] (with [`allowlist`]), how it ended: [`outcome`], and how that is
+//!   told: [`telling`].
 //! * What became of a file: [`change`].
 //! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`vault`],
 //!   [`rulebook`], [`hooks`], [`workshop`] (with [`handover`]), [`bus`].
 
+mod alias;
 pub mod allowance;
 pub mod allowlist;
 pub mod bus;
@@ -44,6 +46,7 @@ pub mod purse;
 pub mod rule;
 pub mod rulebook;
 pub mod stand_in;
+pub mod telling;
 pub mod tool;
 pub mod tree;
 pub mod usage;
@@ -81,6 +84,7 @@ pub use purse::{Need, Purse, Reservation, Spending, Turn};
 pub use rule::{BadRule, Pattern, Rules};
 pub use rulebook::{NoRulebook, Rulebook};
 pub use stand_in::StandIn;
+pub use telling::ReadOn;
 pub use tool::{Held, Host, Recorder, Target, Tool, ToolError, ToolSpec, Touch};
 pub use tree::{Node, Tree};
 pub use usage::{Micros, Price, Usage};

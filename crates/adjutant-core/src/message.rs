@@ -140,6 +140,17 @@ impl Part {
 }
 
 impl ToolResult {
+    /// Returns the result with no more than the beginning of a long text, and no pictures.
+    pub fn shortened(&self, longest: usize) -> Self {
+        if self.text.len() <= longest {
+            return Self { images: Vec::new(), ..self.clone() };
+        }
+        let shown = self.text.floor_char_boundary(longest);
+        let left_out = self.text.len() - shown;
+        let text = format!("{}\n[{left_out} bytes left out, to save room]", &self.text[..shown]);
+        Self { text, images: Vec::new(), ..self.clone() }
+    }
+
     /// What is told of a call that was given up before it had ended.
     pub const GIVEN_UP: &str = "stopped before it had ended; what it did is not known";
 

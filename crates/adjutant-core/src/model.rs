@@ -89,6 +89,8 @@ pub enum StopReason {
 pub enum Trouble {
     /// Waits and tries again: too many calls, or an overloaded server.
     Busy,
+    /// Tries again: there was no connection, so nothing was sent.
+    Unreached,
     /// Tries again: the connection or the answer broke.
     Broken,
     /// Shortens the conversation.
@@ -120,7 +122,7 @@ impl ModelError {
 
     /// Reports whether the same call may work another time.
     pub fn is_passing(&self) -> bool {
-        matches!(self.trouble, Trouble::Busy | Trouble::Broken)
+        matches!(self.trouble, Trouble::Busy | Trouble::Unreached | Trouble::Broken)
     }
 }
 

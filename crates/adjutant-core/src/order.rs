@@ -59,6 +59,10 @@ pub struct Limits {
     /// In what it may spend.
     #[serde(default)]
     pub allowance: Allowance,
+    /// What of that somebody asked for. The rest is only usual, and nobody has to be told that
+    /// there was less.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub asked: Allowance,
     /// How many tokens that is, if it is for the parent's purse to say.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub share: Share,

@@ -155,6 +155,9 @@ pub struct Receipt {
     /// What it started and could not be seen to end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncontained: Vec<String>,
+    /// How messages begin that it was sent and never heard.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unheard: Vec<String>,
     /// Hooks that failed and had no say.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub failed_hooks: BTreeSet<String>,

@@ -42,7 +42,7 @@ pub(crate) struct Agent {
     pub(crate) history: History,
     /// Its places among those at work; none while it rests.
     pub(crate) places: Option<Places>,
-    gauge: Gauge,
+    pub(crate) gauge: Gauge,
     habit: Habit,
     words: Words,
     pub(crate) looks: Looks,
@@ -238,7 +238,8 @@ impl Agent {
         seat.record(vec![EventKind::Rested]).await?;
         self.places = None;
         let told = seat.parent.as_ref().map(|parent| {
-            let (from, text) = (seat.path().clone(), self.words.text.clone());
+            let (from, text) = (Arc::clone(&seat.entry.identity), self.words.text.clone());
+            seat.entry.words.end(&text);
             let letter = Letter::Rested { from, text };
             // In one, so that the parent does not leave before it has heard.
             parent.entry.mailbox.post_with(letter, || seat.entry.rest(true))
@@ -292,7 +293,7 @@ impl Agent {
     /// Adds what was heard to the conversation, and reports whether there was
     /// anything new in it.
     async fn hear(&mut self, letters: Vec<Letter>) -> Result<bool, Stop> {
-        let messages = notice::messages(self.seat.path(), letters);
+        let messages = notice::messages(&self.seat, letters);
         let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
         let said = messages.iter().map(|message| EventKind::Said { message: Arc::clone(message) });
         self.seat.record(said.collect()).await?;
@@ -335,6 +336,7 @@ impl Agent {
     async fn last_words(&mut self, stop: &Stop) -> Result<(), Stop> {
         self.hear(self.mailbox().take_urgent()).await?;
         self.tell(notice::last_words(stop, self.seat.answer.as_ref())).await?;
+        self.make_room().await?;
         let clock = Arc::clone(&self.seat.entry.clock);
         let patience = match stop {
             Stop::OutOfTime => Some(clock.last_turn),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Chosen, Model, Order, Refusal};
+use adjutant_core::{Chosen, Model, Models, Order, Refusal};
 
 use crate::{Settings, seat::Seat, session::Shared};
 
@@ -15,39 +15,62 @@ pub(crate) fn model(above: &Seat, order: &Order) -> Result<(Arc<dyn Model>, Chos
         named if order.agent.is_some() => (named, Chosen::Defined),
         named => (named, Chosen::Named),
     };
-    let Some(name) = name(above, wanted)? else {
-        return Ok((Arc::clone(&above.model), Chosen::Inherited));
-    };
-    let allowed = &settings.allowed_models;
-    if !allowed.allows(&name) {
-        return Err(Refusal::ModelNotAllowed { name, allowed: allowed.clone() });
-    }
-    let model = models.find(&name).map_err(|error| Refusal::NoModel(error.to_string()))?;
-    Ok((model, chosen))
+    let found = find(&**models, settings, &above.model.info().provider, wanted)?;
+    Ok(match found {
+        Some(model) => (model, chosen),
+        None => (Arc::clone(&above.model), Chosen::Inherited),
+    })
+}
+
+/// Finds the model of children whose calls name none, if it is not the model of their parent,
+/// which is one of the provider `own`.
+pub fn usual_child_model(
+    models: &dyn Models,
+    settings: &Settings,
+    own: &str,
+) -> Result<Option<Arc<dyn Model>>, Refusal> {
+    find(models, settings, own, (&settings.child_provider, &settings.child_model))
 }
 
 type Named<'a> = (&'a Option<String>, &'a Option<String>);
 
+fn find(
+    models: &dyn Models,
+    settings: &Settings,
+    own: &str,
+    wanted: Named<'_>,
+) -> Result<Option<Arc<dyn Model>>, Refusal> {
+    let Some(name) = name(models, settings, own, wanted) else { return Ok(None) };
+    let allowed = &settings.allowed_models;
+    if !allowed.allows(&name) {
+        return Err(Refusal::ModelNotAllowed { name, allowed: allowed.clone() });
+    }
+    models.find(&name).map(Some).map_err(|error| Refusal::NoModel(error.to_string()))
+}
+
 /// Returns the full name of a model. Of a provider alone that is the configured one or the first
 /// on the list; a model without a provider is one of the configured provider's or the parent's.
-fn name(above: &Seat, (provider, model): Named<'_>) -> Result<Option<String>, Refusal> {
-    let Shared { models, settings, .. } = &*above.shared;
-    let (own, allowed) = (&*above.model.info().provider, &settings.allowed_models);
-    let name = match (provider.as_deref(), model.as_deref()) {
-        (None, None) => return Ok(None),
+fn name(
+    models: &dyn Models,
+    settings: &Settings,
+    own: &str,
+    (provider, model): Named<'_>,
+) -> Option<String> {
+    match (provider.as_deref(), model.as_deref()) {
+        (None, None) => None,
         (None, Some(model)) if model.contains('/') || models.find(model).is_ok() => {
-            model.to_owned()
+            Some(model.to_owned())
         }
-        (None, Some(model)) => full(settings.child_provider.as_deref().unwrap_or(own), model),
-        (Some(provider), Some(model)) => full(provider, model),
+        (None, Some(model)) => Some(full(settings.child_provider.as_deref().unwrap_or(own), model)),
+        (Some(provider), Some(model)) => Some(full(provider, model)),
         (Some(provider), None) => match usual(settings, provider) {
-            Some(usual) => usual,
-            None if provider == own => return Ok(None),
-            None if allowed.is_empty() => return Err(Refusal::WhichModel(provider.to_owned())),
-            None => provider.to_owned(),
+            Some(usual) => Some(usual),
+            None if provider == own => None,
+            // No name either, but whoever knows the models can say what is missing.
+            None if settings.allowed_models.is_empty() => Some(format!("{provider}/")),
+            None => Some(provider.to_owned()),
         },
-    };
-    Ok(Some(name))
+    }
 }
 
 /// Returns the model of a provider for calls that name none: the one that is configured, or

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use adjutant_core::{
-    Delegation, Message, Order, Plan, Refusal, Report, Started, State, Status, TaskEnd, WaitFor,
-    When,
+    AgentId, AgentPath, Delegation, Message, Order, Plan, Refusal, Report, Started, State, Status,
+    TaskEnd, WaitFor, When,
 };
 use futures_util::future::{BoxFuture, join_all, select_all};
 use tokio::time::timeout;
@@ -109,11 +109,14 @@ impl Delegation for CallHost {
 }
 
 impl CallHost {
-    /// Tells how a child stands, and claims its result if there is one.
+    /// Tells how a child stands, and claims its result if there is one, or what it said before
+    /// it rested.
     fn look_at(&self, child: &Entry) -> Status {
         let status = child.status();
         if status.report.is_some() {
             self.claim(child);
+        } else if status.state == State::Resting {
+            self.seat.entry.mailbox.forget_rest(&status.path, &status.words);
         }
         status
     }
@@ -154,6 +157,17 @@ impl CallHost {
     fn below(&self, agent: &str) -> Result<Arc<Entry>, Refusal> {
         let entry = self.seat.shared.roster.find_named(agent);
         let entry = entry.filter(|entry| entry.identity.path.is_below(self.seat.path()));
-        entry.ok_or_else(|| Refusal::NotBelow(agent.to_owned()))
+        entry.ok_or_else(|| self.unknown(agent))
+    }
+
+    /// Says that there is no such agent, or that there may have been.
+    fn unknown(&self, agent: &str) -> Refusal {
+        let is_path_below = |path: AgentPath| path.is_below(self.seat.path());
+        let may_have_been =
+            agent.parse::<AgentId>().is_ok() || agent.parse().is_ok_and(is_path_below);
+        if may_have_been && self.seat.shared.roster.has_forgotten() {
+            return Refusal::Forgotten(agent.to_owned());
+        }
+        Refusal::NotBelow(agent.to_owned())
     }
 }

@@ -1,6 +1,8 @@
 //! How long a conversation is, in tokens, by estimate.
 
-use adjutant_core::{History, Usage};
+use std::sync::Arc;
+
+use adjutant_core::{History, Message, Usage};
 
 use crate::seat::Seat;
 
@@ -26,6 +28,13 @@ impl Gauge {
     pub(crate) fn learn(&mut self, usage: Usage, history: &History) {
         self.known = usage.total();
         self.messages = history.messages().len() + 1;
+    }
+
+    /// Notes that the messages were replaced, one by one, by others.
+    pub(crate) fn forget(&mut self, history: &History, with: &[Arc<Message>]) {
+        let pairs = history.messages().iter().zip(with).take(self.messages);
+        let gone = pairs.map(|(old, new)| old.size().saturating_sub(new.size())).sum();
+        self.known = self.known.saturating_sub(tokens(gone));
     }
 }
 

@@ -37,6 +37,7 @@ pub mod reader;
 mod repair;
 mod retry;
 mod revival;
+mod room;
 mod roster;
 pub mod schema;
 mod seat;
@@ -50,6 +51,7 @@ mod toolset;
 mod turn;
 mod words;
 
+pub use choice::usual_child_model;
 pub use reader::{Events, Seen};
 pub use schema::Schema;
 pub use session::{Attendance, NotSent, Parts, Root, Session};

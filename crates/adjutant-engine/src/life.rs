@@ -167,7 +167,7 @@ async fn live(mut agent: Agent, begun: Written, clamped: Vec<Clamp>) {
 /// Sees everything ended that the agent started, then records that it is gone.
 async fn wind_up(seat: &Arc<Seat>, outcome: Outcome, receipt: Receipt) -> Report {
     let Seat { entry, shared, custody, .. } = &**seat;
-    entry.mailbox.close();
+    let unheard = entry.mailbox.close();
     custody.dismiss();
     entry.cancel.cancel();
     let mut uncontained = custody.empty(shared.settings.containment).await;
@@ -182,6 +182,7 @@ async fn wind_up(seat: &Arc<Seat>, outcome: Outcome, receipt: Receipt) -> Report
         millis: entry.millis(),
         unfinished: custody.unfinished(),
         uncontained,
+        unheard,
         failed_hooks: seat.failed_hooks.take(),
         ..receipt
     };

@@ -8,10 +8,12 @@ use std::{
 use adjutant_core::{AgentPath, When};
 use tokio::sync::Notify;
 
-use crate::roster::Entry;
+use crate::{roster::Entry, seat::Identity};
 
 /// How many unheard messages an agent keeps.
 const CAPACITY: usize = 256;
+/// How many bytes are told of a message that was never heard.
+const BEGINNING: usize = 120;
 
 /// Something to be heard.
 pub(crate) enum Letter {
@@ -20,7 +22,7 @@ pub(crate) enum Letter {
     /// A background child ended.
     Ended(Arc<Entry>),
     /// A child that stays has said its say, and rests.
-    Rested { from: AgentPath, text: String },
+    Rested { from: Arc<Identity>, text: String },
 }
 
 /// Why a letter was not taken.
@@ -65,7 +67,7 @@ impl Mailbox {
         if letters.unheard.len() >= CAPACITY {
             match &letter {
                 Letter::Message { .. } => return Err(NotTaken::Full),
-                Letter::Rested { from, .. } => letters.forget_rest(from),
+                Letter::Rested { from, .. } => letters.forget_rests(&from.path),
                 Letter::Ended(_) => {}
             }
         }
@@ -99,9 +101,20 @@ impl Mailbox {
         letters.is_closed
     }
 
-    /// Closes the mailbox with whatever is in it.
-    pub(crate) fn close(&self) {
-        self.lock().is_closed = true;
+    /// Closes the mailbox, and returns how the messages begin that were in it.
+    pub(crate) fn close(&self) -> Vec<String> {
+        let mut letters = self.lock();
+        letters.is_closed = true;
+        letters.unheard.drain(..).filter_map(beginning).collect()
+    }
+
+    /// Forgets that a child rested after those words, which the agent has from elsewhere.
+    pub(crate) fn forget_rest(&self, child: &AgentPath, words: &str) {
+        let is_it = |letter: &Letter| match letter {
+            Letter::Rested { from, text } => from.path == *child && text == words,
+            Letter::Message { .. } | Letter::Ended(_) => false,
+        };
+        self.lock().unheard.retain(|letter| !is_it(letter));
     }
 
     /// Reports whether everything was heard.
@@ -128,10 +141,19 @@ impl Mailbox {
 
 impl Letters {
     /// Forgets that a child rested.
-    fn forget_rest(&mut self, child: &AgentPath) {
+    fn forget_rests(&mut self, child: &AgentPath) {
         self.unheard
-            .retain(|letter| !matches!(letter, Letter::Rested { from, .. } if from == child));
+            .retain(|letter| !matches!(letter, Letter::Rested { from, .. } if from.path == *child));
     }
+}
+
+fn beginning(letter: Letter) -> Option<String> {
+    let Letter::Message { mut text, .. } = letter else { return None };
+    if text.len() > BEGINNING {
+        text.truncate(text.floor_char_boundary(BEGINNING));
+        text.push('…');
+    }
+    Some(text)
 }
 
 #[cfg(test)]
@@ -142,6 +164,12 @@ mod tests {
         Letter::Message { from: None, text: String::new(), when }
     }
 
+    fn rested(path: &AgentPath, text: &str) -> Letter {
+        let id = "019467d9-7e3a-7000-8000-000000000000".parse().unwrap();
+        let from = Arc::new(Identity { path: path.clone(), id, call: None });
+        Letter::Rested { from, text: text.to_owned() }
+    }
+
     #[test]
     fn an_agent_cannot_leave_past_a_letter() {
         let mailbox = Mailbox::default();
@@ -150,6 +178,30 @@ mod tests {
         assert_eq!(mailbox.take_all().len(), 1);
         assert!(mailbox.close_if_empty());
         assert_eq!(mailbox.post(message(When::Steer)), Err(NotTaken::Closed));
+    }
+
+    #[test]
+    fn what_was_not_heard_is_named_when_the_mailbox_is_closed() {
+        let mailbox = Mailbox::default();
+        mailbox.post(rested(&AgentPath::root().child("a", 1), "news")).unwrap();
+        for text in ["short".to_owned(), "é".repeat(100)] {
+            mailbox.post(Letter::Message { from: None, text, when: When::Queue }).unwrap();
+        }
+        assert_eq!(mailbox.close(), ["short".to_owned(), format!("{}…", "é".repeat(60))]);
+        assert_eq!(mailbox.post(message(When::Steer)), Err(NotTaken::Closed));
+    }
+
+    #[test]
+    fn a_rest_is_forgotten_only_with_the_words_it_came_after() {
+        let mailbox = Mailbox::default();
+        let child = AgentPath::root().child("a", 1);
+        for text in ["one", "two"] {
+            mailbox.post(rested(&child, text)).unwrap();
+        }
+        mailbox.forget_rest(&child, "one");
+        mailbox.forget_rest(&child.child("b", 1), "two");
+        let left = mailbox.take_all();
+        assert!(matches!(&left[..], [Letter::Rested { text, .. }] if text == "two"));
     }
 
     #[test]
@@ -165,8 +217,7 @@ mod tests {
     fn a_child_that_rests_again_and_again_does_not_fill_the_mailbox() {
         let mailbox = Mailbox::default();
         for number in 0..2 * CAPACITY {
-            let (from, text) = (AgentPath::root().child("a", 1), number.to_string());
-            mailbox.post(Letter::Rested { from, text }).unwrap();
+            mailbox.post(rested(&AgentPath::root().child("a", 1), &number.to_string())).unwrap();
         }
         let letters = mailbox.take_all();
         assert!(letters.len() <= CAPACITY, "{}", letters.len());

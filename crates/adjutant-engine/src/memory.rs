@@ -113,7 +113,9 @@ fn key(above: &Seat, order: &Order, model: &str, tools: &ToolSet) -> Option<Dige
     if !is_alone {
         return None;
     }
-    let order = Order { name: String::new(), delivery: Default::default(), ..order.clone() };
+    let mut order = Order { name: String::new(), delivery: Default::default(), ..order.clone() };
+    // Whether what it may spend was asked for or is usual makes no difference to it.
+    order.limits.asked = Default::default();
     let all = (model, &*above.workdir, &*above.instructions, tools.names(), order);
     Some(Digest::of(&serde_json::to_vec(&all).ok()?))
 }
@@ -124,6 +126,7 @@ impl CallHost {
         let above = &self.seat;
         let (model, _) = choice::model(above, order).ok()?;
         let mut order = order.clone();
+        start::rename(above, &mut order.limits.authority.access);
         start::settle_share(above, &mut order.limits);
         let path = above.path().child(&order.name, 0);
         let (grant, _) = above.grant.narrow(path, &order.limits.authority).ok()?;

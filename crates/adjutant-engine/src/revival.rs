@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Context, Delivery, Order, Refusal};
+use adjutant_core::{Context, Delivery, Isolation, Order, Refusal};
 
 use crate::{
     clock::Clock,
@@ -17,9 +17,11 @@ use crate::{
 pub(crate) fn revive(host: &CallHost, child: &Entry, task: String) -> Result<(), Refusal> {
     let (above, shared) = (&host.seat, &host.seat.shared);
     let path = &child.identity.path;
-    let ended = || Refusal::Ended { path: path.clone(), state: child.state() };
-    if path.parent().as_ref() != Some(above.path()) {
-        return Err(ended());
+    if let Some(parent) = path.parent().filter(|parent| parent != above.path()) {
+        return Err(Refusal::NotYours { path: path.clone(), state: child.state(), parent });
+    }
+    if child.isolation == Isolation::Worktree {
+        return Err(Refusal::PlaceGone { path: path.clone(), state: child.state() });
     }
     if above.work.is_cancelled() {
         return Err(Refusal::Stopping);
@@ -27,12 +29,12 @@ pub(crate) fn revive(host: &CallHost, child: &Entry, task: String) -> Result<(),
     above.entry.purse.check()?;
     let places = Places::take(shared, &above.family.places)?;
     let Some(remains) = shared.roster.take_remains(child.identity.id) else {
-        return Err(ended());
+        return Err(Refusal::Ended { path: path.clone(), state: child.state() });
     };
     let (context, delivery) = (Context::Own, Delivery::Pushed);
     let order = Order { task, context, delivery, ..Order::clone(&remains.order) };
     let allowance = order.limits.allowance;
-    let clamped = cut_by_parent(above, allowance).collect();
+    let clamped = cut_by_parent(above, order.limits.asked).collect();
     let purse = above.entry.purse.child(path.clone(), allowance);
     let birth = Birth {
         shared: Arc::clone(shared),

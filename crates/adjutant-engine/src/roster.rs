@@ -36,6 +36,7 @@ pub(crate) struct Entry {
     pub(crate) identity: Arc<Identity>,
     pub(crate) delivery: Delivery,
     pub(crate) peers: Peers,
+    pub(crate) isolation: Isolation,
     /// Cancelled when the agent is told to stop. What it does hangs below, by way of
     /// its seat's `work`, which also ends when its time is up.
     pub(crate) cancel: CancellationToken,
@@ -67,6 +68,7 @@ impl Entry {
             identity,
             delivery: order.delivery,
             peers: order.peers,
+            isolation: order.isolation,
             cancel,
             purse,
             clock,
@@ -199,7 +201,7 @@ impl Entry {
         if let Some(report) = &*self.report.borrow() {
             return report.outcome.ending.into();
         }
-        if self.is_resting() {
+        if self.is_idle() {
             State::Resting
         } else if self.waits.load(Relaxed) > 0 {
             State::Waiting
@@ -258,6 +260,7 @@ struct Names {
     entries: BTreeMap<AgentId, Arc<Entry>>,
     ids: HashMap<AgentPath, AgentId>,
     finished: VecDeque<(AgentId, Remains)>,
+    has_forgotten: bool,
 }
 
 impl Roster {
@@ -276,18 +279,19 @@ impl Roster {
             && let Some(entry) = names.entries.remove(&oldest)
         {
             names.ids.remove(&entry.identity.path);
+            names.has_forgotten = true;
         }
     }
 
-    /// Takes what is left of an agent that has ended, if it can go on. Whoever has it has to make
-    /// it do so.
+    /// Reports whether there were agents that are no longer remembered.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.lock().has_forgotten
+    }
+
+    /// Takes what is left of an agent that has ended. Whoever has it has to make it go on.
     pub(crate) fn take_remains(&self, id: AgentId) -> Option<Remains> {
         let finished = &mut self.lock().finished;
-        let can_go_on = |(other, remains): &(AgentId, Remains)| {
-            // What worked in a place of its own has nowhere to go on.
-            *other == id && remains.order.isolation == Isolation::Shared
-        };
-        let place = finished.iter().position(can_go_on)?;
+        let place = finished.iter().position(|(other, _)| *other == id)?;
         finished.remove(place).map(|(_, remains)| remains)
     }
 

@@ -36,6 +36,7 @@ pub(crate) async fn start(host: &CallHost, mut order: Order) -> Result<Started, 
         // The semaphore is never closed.
         Isolation::Worktree => above.family.door.acquire().await.ok(),
     };
+    rename(above, &mut order.limits.authority.access);
     check(above, &order)?;
     let (model, chosen) = choice::model(above, &order)?;
     let places = Places::take(shared, &above.family.places)?;
@@ -47,7 +48,7 @@ pub(crate) async fn start(host: &CallHost, mut order: Order) -> Result<Started, 
     let answer = owed(&order, &purse, &*model)?;
     let Ground { grant, clamps, workdir, bench } = Ground::prepare(above, &path, &order).await?;
     clamped.extend(clamps);
-    clamped.extend(cut_by_parent(above, allowance));
+    clamped.extend(cut_by_parent(above, order.limits.asked));
     let history = inherit(host, &mut order);
     let tools = match order.context {
         Context::Fresh | Context::Quote { .. } | Context::Own => {
@@ -84,6 +85,12 @@ fn check(above: &Seat, order: &Order) -> Result<(), Refusal> {
         return Err(Refusal::NoTask);
     }
     check_names(above, &order.limits.authority.access)
+}
+
+/// Puts our names in the place of other products', unless a tool here has that very name.
+pub(crate) fn rename(above: &Seat, access: &mut Access) {
+    let specs: Vec<_> = above.shared.tools.iter().map(|tool| tool.spec()).collect();
+    access.rename(|name| specs.iter().any(|spec| spec.name == name));
 }
 
 /// A tool list with a name nobody knows is a mistake, not a wish.
@@ -162,13 +169,15 @@ pub(crate) fn settle_share(above: &Seat, limits: &mut Limits) -> Vec<Clamp> {
     };
     let most = above.shared.settings.max_budget_per_agent;
     limits.allowance.tokens = least(share, most);
+    let is_asked = limits.share != Share::Given || limits.asked.tokens.is_some();
+    limits.asked.tokens = limits.asked.tokens.and(limits.allowance.tokens);
     let clamp = |asked: NonZeroU64, given: NonZeroU64| Clamp {
         what: "tokens".to_owned(),
         asked: asked.to_string(),
         given: given.to_string(),
     };
     match (share, most) {
-        (Some(asked), Some(most)) if asked > most => vec![clamp(asked, most)],
+        (Some(asked), Some(most)) if asked > most && is_asked => vec![clamp(asked, most)],
         _ => Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Grant, Order, Tool, ToolSpec};
+use adjutant_core::{Grant, Order, ReadOn, Tool, ToolSpec};
 
 /// The tools an agent is offered.
 #[derive(Default)]
@@ -24,6 +24,16 @@ impl ToolSet {
     pub(crate) fn find(&self, name: &str) -> Option<(&Arc<dyn Tool>, &Arc<ToolSpec>)> {
         let place = self.specs.iter().position(|spec| spec.name == name)?;
         Some((&self.tools[place], &self.specs[place]))
+    }
+
+    /// Returns how the agent can have words of another that were left out.
+    pub(crate) fn read_on(&self) -> ReadOn {
+        let takes_offset =
+            |spec: &ToolSpec| spec.parameters.pointer("/properties/offset").is_some();
+        match self.find("agent_status") {
+            Some((_, spec)) if takes_offset(spec) => ReadOn::Status,
+            Some(_) | None => ReadOn::Transcript,
+        }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Where models are found by name.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -117,6 +117,36 @@ impl Catalogue {
         Ok(model)
     }
 
+    /// Refuses what begins with the name of another provider, where only that one can mean it.
+    fn check_owner(&self, setup: &Setup, model: &str) -> Result<(), ModelError> {
+        let owner = model.split_once('/').and_then(|(before, _)| self.providers.find(before));
+        match owner {
+            Some(owner) if owner.name != setup.name && setup.has_only_its_own() => {
+                let (name, owner) = (&setup.name, &owner.name);
+                let message = format!(
+                    "`{name}` has no model `{model}`: name `{owner}` as its provider, or none"
+                );
+                Err(ModelError::new(Trouble::NotFound, message))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Says what is missing where a provider is named alone.
+    fn no_model_of(&self, provider: &str) -> ModelError {
+        let own = self.given.keys().filter_map(|name| Some(name.split_once('/')?.0));
+        let known = self.providers.iter().map(|it| it.name.as_str());
+        let names: BTreeSet<_> =
+            ["rehearsal", "scripted"].into_iter().chain(known).chain(own).collect();
+        let message = if names.contains(provider) {
+            format!("say which model of `{provider}` it is to be")
+        } else {
+            let names: Vec<_> = names.into_iter().collect();
+            format!("there is no provider `{provider}`; there are: {}", names.join(", "))
+        };
+        ModelError::new(Trouble::NotFound, message)
+    }
+
     fn unknown(&self, name: &str) -> ModelError {
         let given = self.given.keys().map(|name| format!("`{name}`, ")).collect::<String>();
         let providers: Vec<_> = self.providers.iter().map(|it| it.name.as_str()).collect();
@@ -143,12 +173,14 @@ impl Models for Catalogue {
             && let Some(provider) = self.providers.find(provider)
             && !model.is_empty()
         {
+            self.check_owner(provider, model)?;
             return self.served(provider, model);
         }
         match name.split_once('/') {
             Some(("scripted", path)) if !path.is_empty() => self.script(path),
             Some(("rehearsal", "survey")) => Ok(Arc::clone(&self.rehearsal) as Arc<dyn Model>),
             None if name == "rehearsal" => Ok(Arc::clone(&self.rehearsal) as Arc<dyn Model>),
+            Some((provider, "")) => Err(self.no_model_of(provider)),
             _ => Err(self.unknown(name)),
         }
     }

@@ -112,7 +112,8 @@ impl Http {
             }
             _ => why(error),
         };
-        ModelError::new(Trouble::Broken, format!("cannot reach {url}: {why}"))
+        let trouble = if error.is_connect() { Trouble::Unreached } else { Trouble::Broken };
+        ModelError::new(trouble, format!("cannot reach {url}: {why}"))
     }
 }
 

@@ -53,6 +53,14 @@ impl Setup {
         self.place != Some(Place::Remote) && self.base_url.is_loopback()
     }
 
+    /// Reports whether it is known to have no models but its own: it is who made them, and
+    /// nothing is put before it.
+    pub(crate) fn has_only_its_own(&self) -> bool {
+        let is_maker = ["anthropic", "openai", "openai-responses", "gemini"].contains(&&*self.name);
+        let known = Provider::find(&self.name).map(|known| known.base_url);
+        is_maker && known.is_some_and(|known| self.base_url.to_string() == known)
+    }
+
     /// Returns what is to be done if it cannot.
     pub fn check_key(&self) -> Result<(), ModelError> {
         if self.is_ready() {

@@ -4,7 +4,11 @@ use adjutant_core::{Effect, Host, Note, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::typed::TypedTool;
+use crate::{brief, typed::TypedTool};
+
+/// How much of each note a list shows, in characters, and of all of them, in bytes.
+const SHOWN: usize = 200;
+const MOST: usize = 16 * 1024;
 
 pub(crate) struct NotesRead;
 pub(crate) struct NotesWrite;
@@ -12,7 +16,7 @@ pub(crate) struct NotesWrite;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadArgs {
-    /// Only the note with this key (default: all).
+    /// The note to show whole (default: the beginnings of all).
     key: Option<String>,
 }
 
@@ -53,8 +57,30 @@ impl TypedTool for NotesRead {
         if notes.is_empty() {
             return Ok("[there are no notes yet]".to_owned());
         }
-        Ok(notes.iter().map(shown).collect::<Vec<_>>().join("\n"))
+        Ok(list(&notes))
     }
+}
+
+/// Lists notes with their writers and how they begin.
+fn list(notes: &[Note]) -> String {
+    let (mut text, mut is_cut) = (String::new(), false);
+    for (place, Note { key, value, by }) in notes.iter().enumerate() {
+        let shown = brief::line(value, SHOWN);
+        is_cut |= shown != *value;
+        let line = format!("{key} (by {by}): {shown}\n");
+        if text.len() + line.len() > MOST {
+            let rest: Vec<_> = notes[place..].iter().map(|note| note.key.as_str()).collect();
+            let count = brief::count(rest.len() as u64, "more note");
+            text += &format!("[{count}: {}]\n", rest.join(", "));
+            is_cut = true;
+            break;
+        }
+        text += &line;
+    }
+    if is_cut {
+        text += "[`key` shows one whole]";
+    }
+    text.trim_end().to_owned()
 }
 
 impl TypedTool for NotesWrite {

@@ -15,6 +15,7 @@ use crate::{
     CliError,
     assembly::{Kit, Outfit, open, tools},
     authority::{check_rules, grant},
+    child_model,
     config::{self, Config},
     error::Kind,
     git,
@@ -64,6 +65,13 @@ impl<'a> Assembled<'a> {
         let files = Arc::default();
         let tools = tools(config, &files, kit);
         check_rules(&config.rules, &tools)?;
+        // Of what is played, only what was used is there.
+        let doubt = match source {
+            Source::Played(_) => None,
+            Source::Given(_) | Source::Asked(_) | Source::Recorded(..) => {
+                child_model::check(config, &*source.models(), &model)?
+            }
+        };
         let grant = grant(config, &directory, &makings.programs);
         let held = makings.programs.iter().flat_map(|program| program.protected(&directory));
         let seals = Arc::new(Seals::of(held));
@@ -75,7 +83,8 @@ impl<'a> Assembled<'a> {
             (mcp, tools, warnings)
         };
         #[cfg(not(feature = "mcp"))]
-        let warnings = Vec::new();
+        let warnings: Vec<String> = Vec::new();
+        let warnings = doubt.into_iter().chain(warnings).collect();
         let work = git::Work::new(config, &directory, &task).await;
         let kept = work.as_ref().ok().and_then(Option::as_ref);
         let outfit = Outfit { tools, rulebook: makings.rulebook, files, seals, work: kept };

@@ -10,6 +10,7 @@ mod assembled;
 mod assembly;
 mod authority;
 mod builder;
+mod child_model;
 pub mod choice;
 pub mod config;
 #[cfg(unix)]

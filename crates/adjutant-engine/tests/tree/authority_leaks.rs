@@ -83,6 +83,34 @@ async fn a_child_that_cannot_have_a_tool_it_was_given_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn tools_may_be_named_as_other_products_do() {
+    let list = json!({ "prompt": "x", "tools": ["Read", "grep", "send_message"] });
+    let policy = json!({ "policy": "deny_list", "tools": ["Read", "Task"] });
+    let others = json!({ "prompt": "y", "tool_access": policy });
+    let calls = [call("c1", "sub_agent", list), call("c2", "agent_spawn", others)];
+    let script = Script::new()
+        .on("root", [Reply::calls(calls), Reply::text("done"), Reply::text("done")])
+        .on("root.*", [Reply::text("ok").always()]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    let tools = |child: &str| {
+        let found = tree.at(child).find_map(|kind| match kind {
+            EventKind::Started { tools, .. } => Some(tools.clone()),
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("{:?}", tree.results("root")))
+    };
+    assert_eq!(tools("root.sub-1"), ["read_file", "search_files", "ask_user"]);
+    let spawned = tools("root.agent-2");
+    assert!(spawned.iter().any(|name| name == "list_dir"), "{spawned:?}");
+    assert!(!spawned.iter().any(|name| ["read_file", "sub_agent"].contains(&&**name)));
+    let clamped = "tools ask_user, read_file, search_files, send_message was cut to ask_user, \
+                   read_file, search_files";
+    let results = tree.results("root");
+    assert!(results[0].contains(clamped), "nobody is there to be written to: {results:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_child_knows_its_task_and_not_its_parents_conversation() {
     let script = Script::new()
         .on("root", [Reply::calls([sub("c1", "only this")]), Reply::text("done")])

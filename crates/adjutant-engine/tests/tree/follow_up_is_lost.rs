@@ -137,7 +137,9 @@ async fn only_its_parent_makes_a_child_go_on() {
         .on_task("leaf", [Reply::text("leaf done")]);
     let mut tree = Plan::new(script).begin("go").await;
     tree.end().await;
-    assert_eq!(tree.results("root")[1], "`root.agent-1.agent-1` has ended (completed)");
+    let expected = "`root.agent-1.agent-1` has ended (completed): only its parent, \
+                    `root.agent-1`, can make it go on";
+    assert_eq!(tree.results("root")[1], expected);
     assert_eq!(ids(&tree, "root.agent-1.agent-1").len(), 1);
 }
 

@@ -226,7 +226,7 @@ async fn a_parent_that_is_told_of_the_end_is_told_of_the_changes() {
         .on("root.apart-1", [Reply::text("ok")]);
     let (plan, _) = plan(script, Duration::ZERO, Offers::APlace);
     let mut tree = plan.tool(background).begin("go").await;
-    tree.until_at("root", says("what it changed: its changes are made in `a`")).await;
+    tree.until_at("root", says("\nits changes are made in `a`")).await;
     tree.until_at("root", is_finished).await;
 }
 
@@ -261,5 +261,7 @@ async fn one_whose_place_is_gone_cannot_go_on() {
         .on("root", [Reply::text("done")])
         .on("root.apart-1", [Reply::text("ok")]);
     let (tree, _) = run(script, Wish::default()).await;
-    assert_eq!(tree.results("root")[1], "`root.apart-1` has ended (completed)");
+    let expected = "`root.apart-1` has ended (completed), and the place of its own that it worked \
+                    in is gone: start another";
+    assert_eq!(tree.results("root")[1], expected);
 }

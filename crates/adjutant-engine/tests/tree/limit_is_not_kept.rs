@@ -174,7 +174,8 @@ async fn the_bottom_is_not_offered_delegation_and_cannot_have_it() {
     let leaf = offered.iter().find(|seen| seen.agent == path("root.sub-1")).unwrap();
     assert!(!leaf.tools.iter().any(|name| name == "sub_agent"), "{:?}", leaf.tools);
     assert!(leaf.tools.iter().any(|name| name == "ask_user"));
-    let refusal = "Maximum sub-agent depth (1) exceeded: do the task yourself";
+    let refusal = "Maximum sub-agent depth (1) exceeded: sub-agents may not start others here, do \
+                   the task yourself";
     assert_eq!(tree.results("root.sub-1")[0], refusal);
 }
 
@@ -284,6 +285,23 @@ async fn the_receipt_counts_the_last_turn_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn long_results_leave_room_for_last_words() {
+    for bytes in [10_000, 16_000, 28_000, 200_000] {
+        let reads =
+            Does::new("gulp", Effect::Read, move |_| async move { Ok("x".repeat(bytes)) }.boxed());
+        let used = Usage { input: 1700, output: 60, ..Usage::default() };
+        let gulp = |id: &str| Reply::calls([call(id, "gulp", json!({}))]).using(used);
+        let last = Reply::text("what I found").last().using(hundred());
+        let script = Script::new().on("root", [gulp("a"), gulp("b"), gulp("c"), last]);
+        let allowance = Allowance { tokens: count(9000), ..Allowance::default() };
+        let mut tree = Plan::new(script).tool(reads).allowance(allowance).begin("go").await;
+        let outcome = tree.end().await;
+        assert_eq!((outcome.ending, &*outcome.text), (Ending::BudgetExceeded, "what I found"));
+        assert!(tree.receipt("root").tokens <= 9000);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_child_stopped_by_a_limit_above_has_last_words() {
     let script = Script::new()
         .on("root", [Reply::calls([sub("c1", "x")]), Reply::text("root's last").last()])
@@ -334,14 +352,26 @@ async fn a_child_that_asks_for_more_than_there_is_learns_what_it_gets() {
         given: given.to_owned(),
     };
     let tokens = Allowance { tokens: count(20_000), ..Allowance::default() };
-    let used = Reply::calls([spawn("c1", "x")]).using(hundred());
+    let spawns = |budget| {
+        let order = json!({ "prompt": "x", "budget": budget });
+        Reply::calls([call("c1", "agent_spawn", order)]).using(hundred())
+    };
+    let asks = json!({ "prompt": "x", "budget": { "max_seconds": 120 } });
     for (allowance, starts, child, expected) in [
-        (tokens, used, "root.agent-1", clamp("tokens", "50000", "19900")),
+        (
+            tokens,
+            spawns(json!({ "max_tokens": 50_000 })),
+            "root.agent-1",
+            Some(clamp("tokens", "50000", "19900")),
+        ),
+        // Nobody asked for what is only usual.
+        (tokens, spawns(json!({})), "root.agent-1", None),
+        (minute(), Reply::calls([sub("c1", "x")]), "root.sub-1", None),
         (
             minute(),
-            Reply::calls([sub("c1", "x")]),
+            Reply::calls([call("c1", "sub_agent", asks)]),
             "root.sub-1",
-            clamp("milliseconds", "120000", "54000"),
+            Some(clamp("milliseconds", "120000", "54000")),
         ),
     ] {
         let script = Script::new().on("root", [starts, Reply::text("done"), Reply::text("done")]);
@@ -352,7 +382,7 @@ async fn a_child_that_asks_for_more_than_there_is_learns_what_it_gets() {
             EventKind::Started { clamped, .. } => Some(clamped.clone()),
             _ => None,
         });
-        assert_eq!(begun.as_deref(), Some(&[expected][..]));
+        assert_eq!(begun, Some(expected.into_iter().collect()));
         assert_eq!(begun, Some(tree.receipt(child).clamped));
     }
 }

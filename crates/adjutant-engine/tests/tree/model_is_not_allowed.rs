@@ -68,9 +68,14 @@ async fn a_model_is_found_by_its_provider_and_its_name() {
 
 #[tokio::test(start_paused = true)]
 async fn a_provider_alone_is_not_enough_where_nothing_is_listed() {
-    let tree = spawn(&[], json!({ "provider": "near" })).await;
-    let why = ran_on(&tree, "root.agent-1").unwrap_err();
-    assert_eq!(why, "say in `model` which model of `near` it is to be");
+    for (provider, expected) in [
+        ("near", "say which model of `near` it is to be"),
+        ("zzz", "there is no provider `zzz`; there are: anthropic, "),
+    ] {
+        let tree = spawn(&[], json!({ "provider": provider })).await;
+        let why = ran_on(&tree, "root.agent-1").unwrap_err();
+        assert!(why.starts_with(expected), "{why}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

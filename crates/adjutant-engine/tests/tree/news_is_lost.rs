@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use adjutant_core::{
-    Allowance, Command, Effect, EventKind, ModelError, Order, ToolChoice, Trouble,
+    Allowance, Command, Effect, EventKind, Fact, ModelError, Order, ToolChoice, Trouble,
 };
 use adjutant_models::script::Script;
+use adjutant_tools::{DelegationSettings, Parameters};
 use futures_util::FutureExt as _;
 use serde_json::json;
 
@@ -244,7 +245,7 @@ async fn the_news_says_why_a_child_did_not_finish_and_what_it_left_behind() {
     tree.end().await;
     let heard = tree.heard("root");
     assert!(heard[1].contains("\nreason: the model failed: it is gone\n"), "{heard:?}");
-    assert!(heard[1].contains("\nstill running: thing: it will not end\n"), "{heard:?}");
+    assert!(heard[1].contains("\nmay still be running: thing: it will not end\n"), "{heard:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,8 +258,85 @@ async fn a_long_result_is_cut_in_the_news_which_say_so() {
     let mut tree = Plan::new(script).begin("go").await;
     tree.end().await;
     let heard = tree.heard("root");
-    assert!(heard[1].ends_with("x\n[8192 bytes left out]"), "{}", heard[1].len());
+    let id = tree.seen.iter().find(|event| event.path == path("root.agent-1")).unwrap().id;
+    let cut =
+        format!("x\n[cut: 8192 more bytes; `agent_status` of {id} with `offset` 32768 goes on]");
+    assert!(heard[1].ends_with(&cut), "{}", heard[1].len());
     assert!(heard[1].len() < 33 * 1024);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_ask_for_the_rest_of_a_result_is_told_where_it_is() {
+    let no_status: fn(&mut DelegationSettings) =
+        |settings| settings.tools.retain(|tool| tool != "agent_status");
+    let no_offset: fn(&mut DelegationSettings) =
+        |settings| settings.parameters = Parameters::Documented;
+    for setting in [no_status, no_offset] {
+        let script = Script::new()
+            .max_output(20_000)
+            .on("root", [Reply::calls([spawn("c1", "work")]), Reply::text("waiting")])
+            .on("root", [Reply::text("done")])
+            .on_task("work", [Reply::text("x".repeat(40 * 1024))]);
+        let mut tree = Plan::new(script).delegating(setting).begin("go").await;
+        tree.end().await;
+        let heard = &tree.heard("root")[1];
+        let cut = "x\n[cut: 8192 more bytes, from byte 32768 on, are in the transcript of agent ";
+        assert!(heard.contains(cut), "{}", heard.len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_news_and_who_asks_have_all_the_facts() {
+    let looks = Does::new("looks", Effect::Read, |host| {
+        (10..22).for_each(|file| host.note(Fact::Read { path: format!("{file}.rs") }));
+        host.note(Fact::Modified { path: "b.rs".to_owned() });
+        Box::pin(async { Ok("ok".to_owned()) })
+    });
+    let status = call("s", "agent_status", json!({ "agent_id": "root.agent-1" }));
+    let tight = json!({ "prompt": "work", "budget": { "max_seconds": 99 } });
+    let script = Script::new()
+        .on("root", [Reply::calls([call("c1", "agent_spawn", tight)]), Reply::text("waiting")])
+        .on("root", [Reply::calls([status]), Reply::text("done")])
+        .on("root.agent-1", [Reply::calls([call("l", "looks", json!({})), spawn("c2", "leaf")])])
+        .on("root.agent-1", [Reply::text("waiting"), Reply::text("the result")])
+        .on_task("leaf", [Reply::error(ModelError::new(Trouble::Refused, "no"))]);
+    let plan = Plan::new(script).tool(looks);
+    let mut tree = plan
+        .allowance(Allowance { millis: count(50_000), ..Allowance::default() })
+        .begin("go")
+        .await;
+    tree.end().await;
+    let facts = [
+        "read 10.rs, 11.rs, 12.rs, 13.rs, 14.rs, 15.rs, 16.rs, 17.rs, 18.rs, 19.rs and 2 more",
+        "modified b.rs",
+        "milliseconds 99000 was cut to 45000",
+        "did not finish: root.agent-1.agent-1",
+    ];
+    let heard = &tree.heard("root")[1];
+    assert!(heard.ends_with(&format!("]\n{}\nthe result", facts.join("\n"))), "{heard}");
+    let asked: serde_json::Value = serde_json::from_str(&tree.results("root")[1]).unwrap();
+    let notes = asked["notes"].as_array().unwrap();
+    assert_eq!(notes[notes.len() - facts.len()..], facts, "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_child_did_not_hear_is_told_with_its_end() {
+    let refused = || Reply::error(ModelError::new(Trouble::Refused, "no"));
+    for last in [refused().after(5 * SECOND), Reply::hang()] {
+        let late = json!({ "agent_id": "root.agent-1", "message": "and the pears?" });
+        let spawns = json!({ "prompt": "work", "budget": { "max_seconds": 9 } });
+        let script = Script::new()
+            .on("root", [Reply::calls([call("c1", "agent_spawn", spawns)])])
+            .on("root", [Reply::calls([call("m", "agent_send", late)]).after(SECOND)])
+            .on("root", [Reply::text("waiting"), Reply::text("done")])
+            .on("root.agent-1", [last, Reply::text("bye").last()]);
+        let mut tree = Plan::new(script).begin("go").await;
+        tree.end().await;
+        assert!(tree.results("root")[1].contains("The message was sent."));
+        assert_eq!(tree.receipt("root.agent-1").unheard, ["and the pears?"]);
+        let heard = &tree.heard("root")[1];
+        assert!(heard.contains("\ndid not hear: \"and the pears?\"\n"), "{heard}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -286,7 +364,12 @@ async fn of_many_finished_agents_the_latest_are_remembered() {
                 let started = engine.start(Order { name, task, ..Order::default() }).await?;
                 engine.wait(&started.id.to_string()).await?;
             }
-            assert!(engine.status("root.sub-44").is_err() && engine.status("root.sub-45").is_ok());
+            let before = engine.status("root.sub-45").unwrap();
+            let gone = |name: &str| engine.status(name).unwrap_err().to_string();
+            let (forgotten, unknown) = ("only the journal has it", "shows those there are");
+            assert!(gone("root.sub-44").ends_with(forgotten) && before.report.is_some());
+            assert!(gone("019467d9-7e3a-7000-8000-000000000000").ends_with(forgotten));
+            assert!(gone("root").ends_with(unknown) && gone("who").ends_with(unknown));
             Ok(engine.list().len().to_string())
         })
     });

@@ -86,6 +86,27 @@ async fn the_journal_has_every_note_and_folds_to_those_that_hold() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_shows_how_notes_begin_and_one_is_shown_whole() {
+    let long = "é".repeat(300);
+    let calls = [write("a", json!(long)), read(json!({})), read(json!({ "key": "a" }))];
+    let (_, results) = run(Script::new(), calls).await;
+    let shown = "é".repeat(199);
+    assert_eq!(results[1], format!("a (by root): {shown}…\n[`key` shows one whole]"));
+    assert_eq!(results[2], format!("a (by root): {long}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_many_notes_is_short_and_names_them_all() {
+    let key = |number: u8| format!("{number:03}{}", "k".repeat(50));
+    let fill = (0..128).map(|number| write(&key(number), json!("v".repeat(500))));
+    let (_, results) = run(Script::new(), fill.chain([read(json!({}))])).await;
+    let list = &results[128];
+    assert!(list.len() < 24 * 1024, "{}", list.len());
+    assert!((0..128).all(|number| list.contains(&key(number))), "{list}");
+    assert!(list.contains(" more notes: ") && list.ends_with("[`key` shows one whole]"), "{list}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn notes_are_few_and_short() {
     let fill = (0..128).map(|number| write(&format!("k{number}"), json!("v")));
     let rest = [

@@ -144,9 +144,8 @@ async fn going_round_in_circles_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn siblings_begin_in_the_order_in_which_they_were_called_for() {
-    // More than a task may begin without giving way.
-    const CALLS: usize = 300;
+async fn a_thousand_siblings_begin_in_the_order_of_their_calls_and_all_end() {
+    const CALLS: usize = 1000;
     let calls = (1..=CALLS).map(|n| sub(&format!("c{n}"), &format!("task {n}")));
     let script = Script::new()
         .on("root", [Reply::calls(calls), Reply::text("done")])
@@ -156,7 +155,9 @@ async fn siblings_begin_in_the_order_in_which_they_were_called_for() {
         settings.max_concurrent_agents = CALLS;
     });
     let mut tree = plan.begin("go").await;
-    tree.end().await;
+    assert_eq!(tree.end().await.text, "done");
+    let is_well = |text: &String| text.starts_with("ok\n");
+    assert_eq!(tree.results("root").iter().filter(|text| is_well(text)).count(), CALLS);
     let started = tree.seen.iter().filter(|event| is_started(&event.kind));
     let calls: Vec<_> = started.filter_map(|event| event.call.as_deref()).collect();
     assert_eq!(calls, (1..=CALLS).map(|n| format!("c{n}")).collect::<Vec<_>>());

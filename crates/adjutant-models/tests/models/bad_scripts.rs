@@ -56,7 +56,7 @@ fn a_field_nobody_knows_is_refused_with_those_there_are() {
         ),
         (
             "[[reply]]\nerror = { kind = 'tired' }",
-            "a.toml:2: unknown variant `tired`, expected one of `busy`, `broken`, `too_long`, \
+            "a.toml:2: unknown variant `tired`, expected one of `busy`, `unreached`, `broken`, `too_long`, \
              `unauthorized`, `not_found`, `refused`",
         ),
         (

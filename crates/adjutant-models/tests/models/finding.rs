@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, sync::Arc};
 
 use adjutant_core::{Models, Price, Trouble};
 use adjutant_models::{
-    Catalogue, PROVIDERS, Pace, Providers, Scripted, Unused, Variables,
+    BaseUrl, Catalogue, PROVIDERS, Pace, ProviderSettings, Providers, Scripted, Unused, Variables,
     script::{Reply, Script, Severity},
 };
 
@@ -14,7 +14,7 @@ use crate::support::Asking;
 fn a_name_nobody_has_is_answered_with_those_there_are() {
     let mine = Arc::new(Scripted::new(Script::new().on("*", [Reply::text("x")])));
     let catalogue = Catalogue::new(Pace::Prompt).with("mine/one", mine);
-    for name in ["gpt", "rehearsal/opera", "scripted", "scripted/", ""] {
+    for name in ["gpt", "rehearsal/opera", "scripted", ""] {
         let error = catalogue.find(name).err().unwrap();
         let expected = format!(
             "there is no model `{name}`; there are: `mine/one`, `rehearsal` (surveys the \
@@ -23,6 +23,42 @@ fn a_name_nobody_has_is_answered_with_those_there_are() {
             PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ")
         );
         assert_eq!((error.trouble, error.message), (Trouble::NotFound, expected));
+    }
+}
+
+#[test]
+fn a_provider_alone_is_told_from_one_there_is_not() {
+    let mine = Arc::new(Scripted::new(Script::new()));
+    let catalogue = Catalogue::new(Pace::Prompt).with("mine/one", mine);
+    let complaint = |name: &str| catalogue.find(name).err().unwrap().message;
+    for provider in ["mine", "scripted", "ollama"] {
+        let expected = format!("say which model of `{provider}` it is to be");
+        assert_eq!(complaint(&format!("{provider}/")), expected);
+    }
+    let unknown = complaint("zzz/");
+    assert!(unknown.starts_with("there is no provider `zzz`; there are: anthropic, "), "{unknown}");
+    assert!(unknown.contains(", mine, "), "{unknown}");
+}
+
+#[test]
+fn a_model_of_another_provider_is_not_asked_for_where_it_cannot_be() {
+    let find = |name: &str, base_url: Option<&str>| {
+        let keys = ["OPENAI_API_KEY", "OPENROUTER_API_KEY"].map(|it| (it.to_owned(), "k".into()));
+        let base_url = base_url.map(|url| BaseUrl::parse(url).unwrap());
+        let settings = ProviderSettings { base_url, ..ProviderSettings::default() };
+        let settings = BTreeMap::from([("openai".to_owned(), settings)]);
+        let providers = Providers::new(settings, &Variables::new(keys)).unwrap();
+        let catalogue = Catalogue::new(Pace::Prompt).providers(Arc::new(providers));
+        catalogue.find(name).map(|model| model.info().name.to_string()).map_err(|it| it.message)
+    };
+    let refusal = "`openai` has no model `anthropic/x`: name `anthropic` as its provider, or none";
+    assert_eq!(find("openai/anthropic/x", None), Err(refusal.to_owned()));
+    for (name, base_url) in [
+        ("openai/ft:x/y", None),
+        ("openrouter/anthropic/x", None),
+        ("openai/anthropic/x", Some("https://proxy.example/v1")),
+    ] {
+        assert_eq!(find(name, base_url).as_deref(), Ok(name));
     }
 }
 

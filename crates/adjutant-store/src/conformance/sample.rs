@@ -129,7 +129,7 @@ fn started() -> EventKind {
         model: Some(AWKWARD.to_owned()),
         instructions: Some(AWKWARD.to_owned()),
         schema: Some(Arc::new(serde_json::json!({ AWKWARD: null }))),
-        limits: Limits { authority, allowance, share: Share::Proportional },
+        limits: Limits { authority, allowance, asked: allowance, share: Share::Proportional },
         delivery: Delivery::Pushed,
         isolation: Isolation::Worktree,
         stay: Stay::UntilTold,
@@ -168,6 +168,7 @@ fn finished() -> EventKind {
         unfinished: vec![AgentPath::root().child("scout", 1)],
         clamped: vec![clamp()],
         uncontained: vec![AWKWARD.to_owned()],
+        unheard: vec![AWKWARD.to_owned()],
         failed_hooks: [AWKWARD.to_owned()].into(),
         handover: Some(handover()),
     };

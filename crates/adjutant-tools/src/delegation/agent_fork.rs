@@ -6,7 +6,7 @@ use std::{
 };
 
 use adjutant_core::{
-    Access, Context, Delivery, Effect, Host, Limits, Order, Share, ToolError, Wish,
+    Access, Allowance, Context, Delivery, Effect, Host, Limits, Order, Share, ToolError, Wish,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,11 +48,8 @@ pub(crate) struct Args {
     isolation: Option<Place>,
 }
 
-/// Reads a policy.
-fn policy(
-    written: Option<&str>,
-    usual: Option<NonZeroU64>,
-) -> Result<(Share, Option<NonZeroU64>), ToolError> {
+/// Reads a policy: whose it is to say how many tokens, and how many the call says.
+fn policy(written: Option<&str>) -> Result<(Share, Option<NonZeroU64>), ToolError> {
     let wrong = || {
         let written = written.unwrap_or_default();
         ToolError(format!(
@@ -61,7 +58,7 @@ fn policy(
         ))
     };
     match written.unwrap_or("equal") {
-        "equal" => Ok((Share::Given, usual)),
+        "equal" => Ok((Share::Given, None)),
         "remaining" => Ok((Share::Remaining, None)),
         "proportional" => Ok((Share::Proportional, None)),
         other => {
@@ -88,16 +85,22 @@ impl AgentFork {
             Some(false) | None => Context::Fork,
         };
         let access = args.tool_access.map_or(Access::Inherit, Access::from);
-        let (share, tokens) = policy(args.budget_policy.as_deref(), self.0.background.tokens)?;
+        let (share, tokens) = policy(args.budget_policy.as_deref())?;
+        let asked = Allowance { tokens, ..Allowance::default() };
         let authority = Wish { access, mode: self.0.child_mode, ..Wish::default() };
-        let allowance = adjutant_core::Allowance { tokens, ..self.0.background };
+        let usual = match share {
+            Share::Given => self.0.background,
+            Share::Remaining | Share::Proportional => {
+                Allowance { tokens: None, ..self.0.background }
+            }
+        };
         let order = Order {
             name: "fork".to_owned(),
             task: task(args.prompt)?,
             context,
             provider: args.provider,
             model: args.model,
-            limits: Limits { authority, allowance, share },
+            limits: Limits { authority, allowance: asked.or(usual), asked, share },
             delivery: Delivery::Pushed,
             ..Order::default()
         };

@@ -70,7 +70,8 @@ impl AgentSpawn {
         ])?;
         let access = args.tool_access.map_or(Access::Inherit, Access::from);
         let authority = Wish { access, mode: self.0.child_mode, ..Wish::default() };
-        let allowance = budget.over(self.0.background)?;
+        let asked = budget.asked()?;
+        let allowance = asked.or(self.0.background);
         let stay = match args.host_mode {
             Some(true) if self.0.peers == Peers::Nobody => return Err(Refusal::NoComms.into()),
             Some(true) => Stay::UntilTold,
@@ -82,7 +83,7 @@ impl AgentSpawn {
             provider: args.provider,
             model: args.model,
             instructions: args.system_prompt,
-            limits: Limits { authority, allowance, ..Limits::default() },
+            limits: Limits { authority, allowance, asked, ..Limits::default() },
             delivery: Delivery::Pushed,
             stay,
             peers: self.0.peers,
@@ -131,7 +132,7 @@ impl TypedTool for AgentSpawn {
         if self.0.uses_earlier(cache)
             && let Some(report) = delegation.recall(&order).await
         {
-            return json(&Spawned::earlier(&report));
+            return json(&Spawned::earlier(&report, self.0.read_on()));
         }
         let peers = order.peers;
         let started = delegation.start(order).await?;

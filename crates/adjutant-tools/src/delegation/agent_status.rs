@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Effect, Host, Status, ToolError};
+use adjutant_core::{Effect, Ending, Host, ReadOn, Report, State, Status, ToolError, telling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,12 +21,19 @@ pub(crate) struct Args {
     offset: Option<usize>,
 }
 
+/// What is told of an agent that rests.
+const RESTS: &str = "it has done what it was told: `agent_send` gives it more to do; until then \
+                     there is nothing to wait for";
+
 /// How an agent stands.
 #[derive(Serialize)]
 pub(super) struct Standing {
     agent_id: String,
     path: String,
     state: &'static str,
+    /// It has done what it was told, and stays for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resting: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     /// What it says while it is at work.
@@ -43,23 +50,37 @@ pub(super) struct Standing {
 
 impl Standing {
     /// Tells how an agent stands, with its words from some byte on.
-    pub(super) fn of(status: Status, offset: usize) -> Self {
+    pub(super) fn of(status: &Status, offset: usize, read_on: ReadOn) -> Self {
         let report = status.report.as_ref();
-        let output = report.map(|report| result::text(report, offset));
-        let so_far = report.is_none().then_some(status.words);
+        let output = report.map(|report| report.words(offset, read_on));
+        let so_far = || telling::words(status.id, &status.words, offset, read_on);
+        let is_resting = status.state == State::Resting;
         Self {
             agent_id: status.id.to_string(),
             path: status.path.to_string(),
             state: result::state(status.state),
+            resting: is_resting.then_some(true),
             output: output.filter(|text| !text.is_empty()),
-            so_far,
+            so_far: report.is_none().then(so_far),
             error: report.and_then(result::failure),
             is_final: status.state.is_final(),
             duration_ms: status.millis,
             tokens_used: status.tokens,
-            notes: report.map(|report| result::notes(&report.receipt)).unwrap_or_default(),
+            notes: match report {
+                Some(report) => notes(report),
+                None if is_resting => vec![RESTS.to_owned()],
+                None => Vec::new(),
+            },
         }
     }
+}
+
+/// Returns what else there is to know of how an agent ended.
+fn notes(report: &Report) -> Vec<String> {
+    let Report { outcome, receipt, .. } = report;
+    let cut = outcome.reason.clone().filter(|_| outcome.ending == Ending::Completed);
+    let cost = receipt.cost().map(|cost| format!("cost {cost}"));
+    cut.into_iter().chain(cost).chain(receipt.facts()).collect()
 }
 
 impl TypedTool for AgentStatus {
@@ -84,6 +105,6 @@ impl TypedTool for AgentStatus {
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         self.0.refuse(&[("offset", args.offset.is_some())])?;
         let status = delegation(host)?.status(&args.agent_id)?;
-        json(&Standing::of(status, args.offset.unwrap_or_default()))
+        json(&Standing::of(&status, args.offset.unwrap_or_default(), self.0.read_on()))
     }
 }

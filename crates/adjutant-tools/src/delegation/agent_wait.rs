@@ -1,15 +1,15 @@
 //! `agent_wait`: waits for agents in the background.
 
-use std::{num::NonZeroU64, time::Duration};
+use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
-use adjutant_core::{Effect, Host, ToolError, WaitFor};
+use adjutant_core::{Effect, Host, State, Status, ToolError, WaitFor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{agent_status::Standing, delegation, json};
+use super::{DelegationSettings, agent_status::Standing, delegation, json};
 use crate::typed::TypedTool;
 
-pub(crate) struct AgentWait;
+pub(crate) struct AgentWait(pub(crate) Arc<DelegationSettings>);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,8 +41,9 @@ impl TypedTool for AgentWait {
     const EFFECT: Effect = Effect::Delegate;
 
     fn description(&self) -> String {
-        "Waits until sub-agents in the background have ended, and returns their results. Use it \
-         when you can do nothing more without them; otherwise go on, and you are told."
+        "Waits until sub-agents in the background have ended, or rest until they are told more, and \
+         returns their results. Use it when you can do nothing more without them; otherwise go on, \
+         and you are told."
             .into()
     }
 
@@ -61,12 +62,14 @@ impl TypedTool for AgentWait {
         };
         let patience = args.timeout.map(|seconds| Duration::from_secs(seconds.get()));
         let all = delegation(host)?.wait_for(&args.agent_ids, whose, patience).await?;
-        let has_ended = |count: usize| match whose {
-            WaitFor::Any => count > 0,
-            WaitFor::All => count == all.len(),
+        // One that rests does no more until it is told to.
+        let is_over = |it: &Status| it.state.is_final() || it.state == State::Resting;
+        let timed_out = match whose {
+            WaitFor::Any => !all.iter().any(is_over),
+            WaitFor::All => !all.iter().all(is_over),
         };
-        let timed_out = !has_ended(all.iter().filter(|it| it.state.is_final()).count());
-        let agents = all.into_iter().map(|status| Standing::of(status, 0)).collect();
+        let read_on = self.0.read_on();
+        let agents = all.iter().map(|status| Standing::of(status, 0, read_on)).collect();
         json(&Response { agents, timed_out })
     }
 }

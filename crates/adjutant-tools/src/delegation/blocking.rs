@@ -28,6 +28,11 @@ pub(super) async fn run(
         Style::Opal => delegation.transcript(&report.id.to_string())?,
         Style::Adjutant | Style::Opta | Style::Axe => Vec::new(),
     };
-    let told = Told { report: &report, agent: agent.as_deref(), log: &log, earlier: is_earlier };
-    settings.style.tell(&told)
+    settings.style.tell(&Told {
+        report: &report,
+        agent: agent.as_deref(),
+        log: &log,
+        earlier: is_earlier,
+        read_on: settings.read_on(),
+    })
 }

@@ -29,17 +29,16 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Puts what the call says in the place of what usually holds.
-    pub(super) fn over(&self, usual: Allowance) -> Result<Allowance, ToolError> {
+    /// Returns what the call says.
+    pub(super) fn asked(&self) -> Result<Allowance, ToolError> {
         let millis = self.max_seconds.map(|seconds| seconds.saturating_mul(1000));
-        let given = Allowance {
+        Ok(Allowance {
             tokens: positive("max_tokens", self.max_tokens)?,
             turns: positive("max_turns", self.max_turns)?,
             calls: positive("max_tool_calls", self.max_tool_calls)?,
             millis: positive("max_seconds", millis)?,
             micros: self.micros()?,
-        };
-        Ok(given.or(usual))
+        })
     }
 
     fn micros(&self) -> Result<Option<NonZeroU64>, ToolError> {

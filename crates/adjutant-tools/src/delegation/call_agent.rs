@@ -32,8 +32,9 @@ impl CallAgent {
         let wanted = task(args.task)?;
         let order = self.definitions.order(&args.agent).await;
         let mut order = order.map_err(|why| ToolError::from(Refusal::NoAgent(why)))?;
-        let Limits { authority, allowance, .. } = &mut order.limits;
+        let Limits { authority, allowance, asked, .. } = &mut order.limits;
         authority.mode = authority.mode.or(self.settings.child_mode);
+        *asked = *allowance;
         *allowance = allowance.or(self.settings.blocking);
         let task = match args.context.filter(|context| !context.trim().is_empty()) {
             None => format!("Task: {wanted}"),

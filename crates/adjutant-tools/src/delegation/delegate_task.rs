@@ -55,6 +55,9 @@ impl From<Needs> for Vec<usize> {
 impl DelegateTask {
     fn plan(&self, args: &Args, host: &dyn Host) -> Result<Plan, ToolError> {
         let settings = self.0.plans;
+        if args.plan.trim().is_empty() {
+            return Err(ToolError("`plan` is empty: say what it is all for".to_owned()));
+        }
         if args.subtasks.len() > settings.most {
             let most = settings.most;
             return Err(ToolError(format!("Maximum {most} subtasks allowed per delegation.")));
@@ -89,7 +92,8 @@ impl DelegateTask {
                     tokens += report.receipt.tokens;
                     millis += report.receipt.millis;
                     completed += u64::from(report.outcome.ending == Ending::Completed);
-                    let told = Told { report, agent: None, log: &[], earlier: false };
+                    let read_on = self.0.read_on();
+                    let told = Told { report, agent: None, log: &[], earlier: false, read_on };
                     let told = self.0.style.tell(&told).unwrap_or_else(|error| error.0);
                     (result::status(report.outcome.ending), told)
                 }

@@ -67,7 +67,7 @@ pub(crate) fn tools(
         erase(delegate_task::DelegateTask(Arc::clone(&settings))),
         erase(agent_spawn::AgentSpawn(Arc::clone(&settings))),
         erase(agent_fork::AgentFork(Arc::clone(&settings))),
-        erase(agent_wait::AgentWait),
+        erase(agent_wait::AgentWait(Arc::clone(&settings))),
         erase(agent_send::AgentSend),
         erase(agent_status::AgentStatus(Arc::clone(&settings))),
         erase(agent_cancel::AgentCancel),

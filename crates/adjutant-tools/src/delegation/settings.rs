@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use adjutant_core::{Allowance, AllowedModels, Mode, OnError, Peers};
+use adjutant_core::{Allowance, AllowedModels, Mode, OnError, Peers, ReadOn};
 
 /// What a child is given when the call does not say, and what the call may say.
 #[derive(Clone, Debug)]
@@ -84,6 +84,17 @@ impl Style {
         ("opta", Self::Opta),
         ("axe", Self::Axe),
     ];
+}
+
+impl DelegationSettings {
+    /// Returns how words of a child are to be had that were left out.
+    pub(super) fn read_on(&self) -> ReadOn {
+        let has_status = self.tools.iter().any(|tool| tool == "agent_status");
+        match self.parameters {
+            Parameters::All if has_status => ReadOn::Status,
+            Parameters::All | Parameters::Documented => ReadOn::Transcript,
+        }
+    }
 }
 
 impl Default for DelegationSettings {

@@ -20,8 +20,8 @@ pub(crate) struct Args {
     /// Clear task description for the sub-agent. Be specific about what files to look at and
     /// what to report back.
     task: String,
-    /// Directory or file path to focus on, relative to the working directory. It sees nothing
-    /// else.
+    /// Directory or file path to focus on, relative to the working directory. Tools for
+    /// files see nothing else.
     scope: Option<String>,
     /// Max tool calls the sub-agent can make
     #[schemars(range(min = 1))]
@@ -64,6 +64,7 @@ impl Focused {
     ) -> Result<Order, ToolError> {
         let Self { task: wanted, scope, calls, mode } = self;
         let task = task(wanted)?;
+        let asked = Allowance { calls, ..Allowance::default() };
         let allowance = Allowance { calls: settings.calls(calls), ..settings.blocking };
         let authority = Wish {
             mode: mode.or(settings.child_mode),
@@ -71,6 +72,7 @@ impl Focused {
             scope: scope.as_ref().map(|scope| host.workdir().join(PathBuf::from(scope))),
             ..Wish::default()
         };
+        check_scope(&authority, host)?;
         let workdir = host.workdir().display().to_string();
         let instructions = (settings.style == Style::Opta)
             .then(|| instructions(&task, &workdir, scope.as_deref(), allowance.calls));
@@ -78,7 +80,7 @@ impl Focused {
             name: "task".to_owned(),
             task,
             instructions,
-            limits: Limits { authority, allowance, ..Limits::default() },
+            limits: Limits { authority, allowance, asked, ..Limits::default() },
             ..Order::default()
         };
         Ok(order)
@@ -94,6 +96,20 @@ impl Focused {
         };
         (asked > most).then(clamp)
     }
+}
+
+/// Refuses a scope that is not the agent's to give, or that is not there.
+fn check_scope(authority: &Wish, host: &dyn Host) -> Result<(), ToolError> {
+    let Some(scope) = &authority.scope else { return Ok(()) };
+    host.grant().narrow(host.agent().clone(), authority)?;
+    if scope.exists() {
+        return Ok(());
+    }
+    let scope = scope.display();
+    Err(ToolError(format!(
+        "there is no `{scope}`: `scope` is a directory or file that is there; leave it out to \
+         look everywhere"
+    )))
 }
 
 /// Returns what a child with a focus is told.

@@ -1,6 +1,6 @@
 //! What is told of a child that was started in the background.
 
-use adjutant_core::{Peers, Report, Started};
+use adjutant_core::{Peers, ReadOn, Report, Started};
 use serde::Serialize;
 
 use super::result;
@@ -65,7 +65,7 @@ impl<'a> Spawned<'a> {
     }
 
     /// Tells of one that did the same before.
-    pub(super) fn earlier(report: &'a Report) -> Self {
+    pub(super) fn earlier(report: &'a Report, read_on: ReadOn) -> Self {
         Self {
             agent_id: report.id.to_string(),
             name: result::name("sub-agent", report.id),
@@ -76,9 +76,9 @@ impl<'a> Spawned<'a> {
             message: "An earlier sub-agent did just this, and nothing it looked at has changed \
                       since: this is its result. cache: false has it done again.",
             messages_inherited: None,
-            output: Some(result::text(report, 0)),
+            output: Some(report.words(0, read_on)),
             comms: None,
-            notes: Vec::new(),
+            notes: report.receipt.facts(),
         }
     }
 }

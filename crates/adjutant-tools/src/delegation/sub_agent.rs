@@ -60,13 +60,14 @@ impl SubAgent {
             Access::AllowList { tools: tools.into_iter().chain([always]).collect() }
         });
         let authority = Wish { access, mode: self.0.child_mode, ..Wish::default() };
-        let allowance = args.budget.unwrap_or_default().over(self.0.blocking)?;
+        let asked = args.budget.unwrap_or_default().asked()?;
+        let allowance = asked.or(self.0.blocking);
         let order = Order {
             name: "sub".to_owned(),
             task: task(args.prompt)?,
             model: args.model,
             instructions: args.system_prompt,
-            limits: Limits { authority, allowance, ..Limits::default() },
+            limits: Limits { authority, allowance, asked, ..Limits::default() },
             ..Order::default()
         };
         let Args { output_schema, isolation, last_n, .. } = args;

@@ -11,6 +11,7 @@
 mod allowed;
 #[cfg(not(feature = "sub-agents"))]
 mod alone;
+mod breaker;
 mod hook;
 mod key;
 mod preset;
@@ -165,6 +166,7 @@ impl Config {
         }
         config.hooks = written.hooks(std::mem::take(&mut config.hook_settings))?;
         written.check_allowed(&config.providers)?;
+        written.check_breaker()?;
         Ok(config)
     }
 

@@ -122,7 +122,7 @@ fn a_preset_stands_between_the_defaults_and_the_users_file() {
 
 #[test]
 fn a_project_may_not_choose_a_preset_nor_loosen_what_holds() {
-    let user = "breaker.pause_at = 5\nbreaker.warn_at = 5\nbreaker.hard_stop_at = 5\n\
+    let user = "breaker.pause_at = 5\nbreaker.warn_at = 4\nbreaker.hard_stop_at = 6\n\
                 [sub_agents]\nenabled = false\ntools = ['sub_agent']\nextra_parameters = false\n\
                 allow_nested_spawn = false\ninherit_mode = false\nmax_budget_per_agent = 5\n\
                 blocking_tokens = 5\nblocking_calls = 5\nplan_size = 2\nplan_concurrency = 2\n\
@@ -145,15 +145,15 @@ fn a_project_may_not_choose_a_preset_nor_loosen_what_holds() {
         ("sub_agents.comms = 'family'", "may not set `sub_agents.comms`"),
         ("sub_agents.cache = false", "may not set `sub_agents.cache`"),
         ("sub_agents.stop_on_error = false", "may not set `sub_agents.stop_on_error`"),
-        ("breaker.warn_at = 6", "may not raise `breaker.warn_at`"),
+        ("breaker.warn_at = 5", "may not raise `breaker.warn_at`"),
         ("breaker.pause_at = 6", "may not raise `breaker.pause_at`"),
-        ("breaker.hard_stop_at = 6", "may not raise `breaker.hard_stop_at`"),
+        ("breaker.hard_stop_at = 7", "may not raise `breaker.hard_stop_at`"),
     ];
     for (project, expected) in refusals {
         let stderr = World::new().user(user).project(project).refused(&["config"]);
         assert!(stderr.contains(expected), "{project}: {stderr}");
     }
-    let tighter = "breaker.pause_at = 4\nbreaker.hard_stop_at = 4\n[sub_agents]\nenabled = false\n\
+    let tighter = "breaker.warn_at = 3\nbreaker.pause_at = 4\n[sub_agents]\nenabled = false\n\
                    tools = []\nresult = 'axe'\ninherit_system_prompt = false\nplan_size = 1\n\
                    max_budget_per_agent = 4";
     let config = World::new().user(user).project(tighter).config(&[]);
@@ -185,6 +185,57 @@ fn a_value_that_cannot_be_is_refused_in_plain_words() {
         let stderr = World::new().refused(&["config", "-c", setting]);
         assert!(stderr.contains(expected), "{setting}: {stderr}");
     }
+}
+
+#[test]
+fn numbers_of_calls_that_are_never_reached_are_refused() {
+    let wrong = [
+        ("warn_at", 30, "pause_at", 30),
+        ("pause_at", 100, "hard_stop_at", 40),
+        ("warn_at", 50, "hard_stop_at", 50),
+    ];
+    for (first, at, next, limit) in wrong {
+        let settings = [format!("breaker.{first}={at}"), format!("breaker.{next}={limit}")];
+        let stderr = World::new().refused(&["config", "-c", &settings[0], "-c", &settings[1]]);
+        let never = format!("`breaker.{first}` is {at} and never acts, because `breaker.{next}`");
+        assert!(stderr.contains(&never), "{stderr}");
+        assert!(
+            stderr.contains(&format!("set `breaker.{first}` to less than {limit}")),
+            "{stderr}"
+        );
+    }
+    // What a preset says gives way.
+    World::new().config(&["-c", "preset=opta", "-c", "breaker.hard_stop_at=10"]);
+}
+
+#[test]
+fn a_default_model_that_cannot_be_is_told_before_anything_begins() {
+    let world = World::new().script("[[reply]]\ntext = 'done'");
+    let wrong: [(&[&str], &str); 6] = [
+        (
+            &["default_provider=zz"],
+            "`sub_agents.default_provider` is `zz`: there is no provider `zz`",
+        ),
+        (&["default_provider=ollama"], "say which model of `ollama` it is to be"),
+        (&["default_model=zz"], "`sub_agents.default_model` is `zz`: "),
+        (&["default_model=zz/x"], "there is no model `zz/x`; there are: "),
+        (&["default_model=openai/x"], "`openai` needs a key"),
+        (
+            &["default_model=ollama/x", "models=['ollama/y']"],
+            "`ollama/x` is not in `sub_agents.models`, which is `ollama/y`",
+        ),
+    ];
+    for (settings, expected) in wrong {
+        let settings = settings.iter().map(|setting| format!("sub_agents.{setting}"));
+        let flags: Vec<_> = settings.flat_map(|setting| ["-c".to_owned(), setting]).collect();
+        let flags = flags.iter().map(String::as_str);
+        let stderr = world.refused(&["run", "go"].into_iter().chain(flags).collect::<Vec<_>>());
+        assert!(stderr.contains(expected), "{expected}: {stderr}");
+    }
+    let keyless = world.run(&["run", "go", "-c", "preset=meerkat"]);
+    assert_eq!(keyless.code, Some(0), "calls may name another: {}", keyless.stderr);
+    let warning = "`sub_agents.default_provider` is `anthropic`: `anthropic` needs a key";
+    assert!(keyless.stderr.contains(warning), "{}", keyless.stderr);
 }
 
 #[test]
@@ -346,6 +397,9 @@ fn the_roots_calls_are_counted_and_something_is_done_about_them() {
     assert_eq!((warned.code, warned.stdout.contains(r#""event":"asked""#)), (Some(0), false));
     let paused = run(looks, &["breaker.pause_at=2"]);
     assert!(paused.stdout.contains("2 tool calls have been made. Go on?"), "{}", paused.stdout);
+    assert_eq!(paused.code, Some(0), "nobody said no: {}", paused.stderr);
+    let ended = run(looks, &["breaker.pause_at=2", "unattended=fail"]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     let stopped = run(looks, &["breaker.hard_stop_at=2"]);
     assert_eq!(stopped.code, Some(4), "{}", stopped.stderr);
     assert!(stopped.stdout.contains("as far as this"), "{}", stopped.stdout);

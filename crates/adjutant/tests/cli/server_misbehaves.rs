@@ -176,3 +176,16 @@ fn a_server_that_is_not_there_is_named() {
     assert_eq!(done.code, Some(3));
     assert!(done.stderr.contains("cannot reach http://127.0.0.1:9/v1"), "{}", done.stderr);
 }
+
+#[test]
+fn what_was_never_sent_is_not_paid_for() {
+    let world = World::new()
+        .variable("OLLAMA_BASE_URL", "http://127.0.0.1:9/v1")
+        .variable("ADJUTANT_RETRY_BASE_MS", "1");
+    let budget = ["-c", "budget.tokens=12000"];
+    let run = ["run", "--json", "--quiet", "--model", "ollama/llama", "look"];
+    let done = world.run(&[&run[..], &budget].concat());
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
+    let result: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(result["tokens"]["input"], 0, "{result}");
+}

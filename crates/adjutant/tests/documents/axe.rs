@@ -235,8 +235,10 @@ async fn descend(flags: &'static [(&'static str, &'static str)]) -> (usize, Stri
 
 #[tokio::test(start_paused = true)]
 async fn agents_nest_three_deep_and_never_more_than_five() {
-    let refusal =
-        |limit| format!("Maximum sub-agent depth ({limit}) exceeded: do the task yourself");
+    let refusal = |limit| {
+        let why = if limit == 1 { "sub-agents may not start others here, " } else { "" };
+        format!("Maximum sub-agent depth ({limit}) exceeded: {why}do the task yourself")
+    };
     assert_eq!(descend(&[]).await, (3, refusal(3)));
     assert_eq!(descend(&[("limits.max_depth", "1")]).await, (1, refusal(1)));
     assert_eq!(descend(&[("limits.max_depth", "5")]).await, (5, refusal(5)));

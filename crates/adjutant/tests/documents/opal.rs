@@ -218,7 +218,8 @@ fn sub_agents_are_one_level_deep() {
     assert!(played.offer("root.sub-1", "sub_agent").is_none());
     assert!(played.offer("root.sub-1", "ask_user").is_some());
     let refused = &played.results("root.sub-1")[0];
-    let expected = "Maximum sub-agent depth (1) exceeded: do the task yourself";
+    let expected = "Maximum sub-agent depth (1) exceeded: sub-agents may not start others here, do \
+                    the task yourself";
     assert_eq!((refused.text.as_str(), refused.failed), (expected, true));
     assert!(played.events.iter().all(|event| event.path.depth() <= 1));
 }

@@ -12,9 +12,9 @@ use crate::{
 /// What the person does besides, when a directory is listed: something, and then wait until the
 /// command has done its part or was ended.
 fn besides(world: &World, what: &str, file: &str) {
-    let wait = format!("for i in $(seq 30); do grep -q hooked {file} && break; sleep 0.1; done");
+    let wait = format!("for i in $(seq 10); do grep -q hooked {file} && break; sleep 0.1; done");
     let ready = "until test -e ready; do sleep 0.05; done";
-    world.write("outside/besides.sh", &format!("{ready}\n{what}\n{wait}\nsleep 1\n"));
+    world.write("outside/besides.sh", &format!("{ready}\n{what}\n{wait}\nsleep 0.3\n"));
     let hook = |name, command: String| {
         format!(
             "[hooks.{name}]\nevent = 'before_tool'\nmatch = 'list_dir'\ncommand = '{command}'\n"
@@ -72,8 +72,6 @@ fn a_program_that_a_command_gets_hold_of_is_not_run() {
         assert!(!world.root().join("outside/hooked").exists(), "{results:?}");
         let check = fs::read_to_string(world.project().join("keep/check.sh")).unwrap();
         assert_eq!(check, "exit 0\n");
-        let moved = world.project().join("keep/check.sh.refused-1");
-        assert!(fs::read_to_string(moved).unwrap().contains("hooked"), "{results:?}");
     }
 }
 

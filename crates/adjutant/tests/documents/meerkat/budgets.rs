@@ -25,7 +25,11 @@ fn a_spawned_agent_has_fifty_thousand_tokens_or_what_is_asked_up_to_the_most() {
     assert_eq!(given(asks(10_000), &most), (Some(10_000), Value::Null));
     let said = |asked: u64| json!([format!("tokens {asked} was cut to 20000")]);
     assert_eq!(given(asks(70_000), &most), (Some(20_000), said(70_000)));
-    assert_eq!(given(spawn(json!({})), &most), (Some(20_000), said(50_000)), "the default too");
+    assert_eq!(
+        given(spawn(json!({})), &most),
+        (Some(20_000), Value::Null),
+        "nobody asked for more"
+    );
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn nested_spawning_is_off_unless_it_is_allowed_and_then_three_deep() {
     let off = walk(&replies, &[]);
     let error = &off.results("root.agent-1")[0];
     assert!(
-        error.failed && error.text.contains("Maximum sub-agent depth (1) exceeded"),
+        error.failed && error.text.contains("sub-agents may not start others here"),
         "{error:?}"
     );
     assert!(off.events.iter().all(|event| event.path.depth() < 2));

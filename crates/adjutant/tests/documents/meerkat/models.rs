@@ -12,7 +12,8 @@ use crate::{
 /// who chose it.
 fn ran_on(format: &'static dyn Format, call: (&str, Value), more: &[&str]) -> (Value, Value) {
     let server = Server::strict(format, vec![Act::Say(format.words("ok"))]);
-    let world = script(server.set_up(World::new()), &[calls("root", &[call]), ends()]);
+    let world = World::new().variable("ANTHROPIC_API_KEY", "unused");
+    let world = script(server.set_up(world), &[calls("root", &[call]), ends()]);
     let default = ["-c", "sub_agents.default_provider=anthropic"];
     let walk = walk_in(&world, &[&default, more].concat());
     let started = walk.started("root.agent-1");

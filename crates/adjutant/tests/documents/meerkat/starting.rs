@@ -12,9 +12,9 @@ use crate::{
 /// The document's words for a child that was started.
 const SPAWNED: &str = "Sub-agent spawned successfully. Use agent_status to check progress.";
 
-/// Returns the first twelve digits of an id.
+/// Returns the last twelve digits of an id: the first are the same for all of a moment.
 fn digits(id: &Value) -> String {
-    id.as_str().unwrap().replace('-', "")[..12].to_owned()
+    id.as_str().unwrap().rsplit('-').next().unwrap().to_owned()
 }
 
 /// Has the root call something that starts a child at Anthropic, and returns what that was asked.

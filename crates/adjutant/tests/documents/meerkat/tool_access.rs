@@ -36,7 +36,10 @@ fn a_policy_is_an_object_or_text_and_holds() {
             assert_eq!(tools(&access), expected, "{access}");
         }
     }
-    for access in [json!({ "policy": "read_only" }), json!(r#"{"policy":"read_only"}"#)] {
+    assert_eq!(tools(&json!("inherit")), all);
+    let written =
+        [json!({ "policy": "read_only" }), json!(r#"{"policy":"read_only"}"#), json!("read_only")];
+    for access in written {
         let tools = tools(&access);
         assert!(tools.contains(&"read_file".to_owned()), "{tools:?}");
         for change in ["write_file", "edit_file", "run_command", "web_fetch"] {
@@ -63,7 +66,8 @@ fn a_policy_that_cannot_be_kept_is_refused() {
         (json!({ "policy": "read_only", "tools": ["read_file"] }), "unknown field `tools`"),
         (json!({ "policy": "allow_list" }), "missing field `tools`"),
         (json!({ "tools": ["read_file"] }), "policy"),
-        (json!("everything"), "tool_access"),
+        (json!("everything"), "`tool_access`: unknown variant `everything`"),
+        (json!(5), "`tool_access`: expected an object such as"),
     ];
     let wanted = policies.iter().flat_map(|(access, _)| {
         let args = json!({ "tool_access": access });

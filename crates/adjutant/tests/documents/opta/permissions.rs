@@ -8,10 +8,8 @@ use crate::support::World;
 
 #[test]
 fn a_child_is_told_its_task_and_little_else() {
-    let ran = run(
-        &spawned(&json!({ "task": "find auth", "max_tool_calls": 10, "scope": "lib" }), &[]),
-        &[],
-    );
+    let order = json!({ "task": "find auth", "max_tool_calls": 10, "scope": "lib" });
+    let ran = run_in(world(&spawned(&order, &[])).file("lib/a.txt", "a"), &[]);
     let prompt = ran.started("root.task-1").0.instructions.unwrap();
     let directory = ran.world.working_directory().canonicalize().unwrap();
     let directory = directory.to_str().unwrap();
@@ -97,6 +95,9 @@ fn a_scope_is_all_there_is_for_a_child() {
     assert!(results[3].text.contains("outside your scope"), "{results:#?}");
     let outside = run(&spawned(&json!({ "scope": "../.." }), &[]), &[]);
     assert!(outside.complaint().contains("is outside your scope"), "{}", outside.complaint());
+    let missing = run(&spawned(&json!({ "scope": "lib" }), &[]), &[]);
+    assert!(missing.complaint().contains("lib`: `scope` is a directory or file that is there"));
+    assert!(!missing.has_started("root.task-1"));
 }
 
 #[test]

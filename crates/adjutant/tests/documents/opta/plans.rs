@@ -10,6 +10,14 @@ fn plan(subtasks: &Value) -> Value {
 }
 
 #[test]
+fn a_plan_says_what_it_is_for() {
+    let empty = json!({ "plan": " ", "subtasks": [{ "task": "look" }] });
+    let ran = run(&one_call(&call("delegate_task", empty), &[]), &[]);
+    assert_eq!(ran.complaint(), "`plan` is empty: say what it is all for");
+    assert!(!ran.has_started("root.task-1"));
+}
+
+#[test]
 fn subtasks_run_one_after_the_other_and_make_one_report() {
     let subtasks =
         json!([{ "task": "list" }, { "task": "free" }, { "task": "sum", "depends_on": 0 }]);
