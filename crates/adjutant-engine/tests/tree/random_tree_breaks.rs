@@ -6,7 +6,7 @@ mod check;
 
 use std::{sync::Arc, time::Duration};
 
-use adjutant_core::{AgentPath, Answer, Command, Event, EventKind, Tree as Folded};
+use adjutant_core::{AgentPath, Answer, Command, Event, EventKind, Price, Tree as Folded};
 use adjutant_engine::{Attendance, NotSent, Retry, Seen as Heard, Session, Settings};
 use adjutant_models::script::Script;
 use futures_util::StreamExt as _;
@@ -67,8 +67,9 @@ async fn so_does_one_whose_agents_run_side_by_side() {
 async fn run(case: Case) {
     let (case, seen) = (Arc::new(case), Arc::new(Seen::default()));
     let Limits { depth, mode, root, is_staying, .. } = case.limits;
+    let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
     let mut plan = Plan::new(Script::new())
-        .model("test", actor::model(Arc::clone(&case), Arc::clone(&seen)))
+        .model("test", actor::model(Arc::clone(&case), Arc::clone(&seen)).at(price))
         .ring(8)
         .depth(depth)
         .mode(mode)

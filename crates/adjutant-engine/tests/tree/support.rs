@@ -11,8 +11,8 @@ use std::{
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
     EventKind, Grant, Held, Hooks, Host, Journal, Message, Mode, Model, ModelError, ModelInfo,
-    NoRulebook, Origin, Outcome, QuestionId, Receipt, Refusal, Request, Rules, SessionId, Tool,
-    ToolError, ToolSpec, WireLog, Workshop,
+    NoRulebook, Origin, Outcome, Price, QuestionId, Receipt, Refusal, Request, Rules, SessionId,
+    Tool, ToolError, ToolSpec, WireLog, Workshop,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -451,6 +451,12 @@ impl Talks {
         let (name, provider) = ("made/up".into(), "made".into());
         let info = ModelInfo { name, provider, window: 100_000, max_output: 500, price: None };
         Self { info, answer: Box::new(answer) }
+    }
+
+    /// Has a price.
+    pub(crate) fn at(mut self, price: Price) -> Self {
+        self.info.price = Some(price);
+        self
     }
 }
 

@@ -172,8 +172,9 @@ fn allowance(tokens: std::ops::Range<u64>) -> impl Strategy<Value = Allowance> {
     let some = |range: std::ops::Range<u64>| {
         option::weighted(0.3, range).prop_map(|some| some.and_then(NonZeroU64::new))
     };
-    (some(tokens), some(3..60), some(1..5), some(1..6)).prop_map(
-        |(tokens, millis, turns, calls)| Allowance { tokens, millis, turns, calls, micros: None },
+    // A token costs a millionth, so that money runs out as tokens do.
+    (some(tokens.clone()), some(tokens), some(3..60), some(1..5), some(1..6)).prop_map(
+        |(tokens, micros, millis, turns, calls)| Allowance { tokens, micros, millis, turns, calls },
     )
 }
 
@@ -244,8 +245,9 @@ fn child() -> impl Strategy<Value = Child> {
 
 /// Writes only what is set.
 fn may_spend(out: &mut fmt::Formatter<'_>, allowance: &Allowance) -> fmt::Result {
-    let Allowance { tokens, millis, turns, calls, .. } = allowance;
-    let limits = [("tokens", tokens), ("ms", millis), ("turns", turns), ("calls", calls)];
+    let Allowance { tokens, micros, millis, turns, calls } = allowance;
+    let spent = [("tokens", tokens), ("micros", micros)];
+    let limits = spent.into_iter().chain([("ms", millis), ("turns", turns), ("calls", calls)]);
     let set = limits.into_iter().filter_map(|(what, limit)| Some((what, (*limit)?)));
     set.into_iter().try_for_each(|(what, limit)| write!(out, ", {limit} {what}"))
 }

@@ -110,7 +110,13 @@ fn check_spending(lives: &[Life<'_>], kept: &[Arc<Event>]) {
         let (Some((_, _, receipt)), allowance) = (life.end, life.order.limits.allowance) else {
             continue;
         };
-        let limits = [(allowance.tokens, receipt.tokens), (allowance.calls, receipt.calls)];
+        // One more turn is for last words.
+        let limits = [
+            (allowance.tokens, receipt.tokens),
+            (allowance.micros, receipt.micros),
+            (allowance.calls, receipt.calls),
+            (allowance.turns, receipt.turns.saturating_sub(1)),
+        ];
         for (limit, spent) in limits {
             let is_kept = limit.is_none_or(|limit| spent <= limit.get());
             assert!(is_kept, "`{}` spent {spent} of {limit:?}", life.path);
