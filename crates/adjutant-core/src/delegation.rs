@@ -232,7 +232,8 @@ pub enum Refusal {
     Forgotten(String),
     /// The agent worked in a place of its own.
     #[error(
-        "`{path}` has ended ({}), and the place of its own that it worked in is gone: start another",
+        "`{path}` has ended ({}), and cannot go on in the place of its own that it worked in: start \
+         another",
         state.name()
     )]
     PlaceGone {

@@ -261,7 +261,7 @@ async fn one_whose_place_is_gone_cannot_go_on() {
         .on("root", [Reply::text("done")])
         .on("root.apart-1", [Reply::text("ok")]);
     let (tree, _) = run(script, Wish::default()).await;
-    let expected = "`root.apart-1` has ended (completed), and the place of its own that it worked \
-                    in is gone: start another";
+    let expected = "`root.apart-1` has ended (completed), and cannot go on in the place of its own \
+                    that it worked in: start another";
     assert_eq!(tree.results("root")[1], expected);
 }

@@ -340,6 +340,25 @@ async fn what_a_child_did_not_hear_is_told_with_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_child_did_not_hear_is_told_to_whoever_cancels_it() {
+    let child = |more: serde_json::Value| {
+        let mut arguments = json!({ "agent_id": "root.agent-1" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        arguments
+    };
+    let send = call("m", "agent_send", child(json!({ "message": "and the pears?" })));
+    let cancel = call("x", "agent_cancel", child(json!({})));
+    let script = Script::new()
+        .on("root", [Reply::calls([spawn("c1", "work")]), Reply::calls([send])])
+        .on("root", [Reply::calls([cancel]), Reply::text("done")])
+        .on("root.agent-1", [Reply::hang()]);
+    let mut tree = Plan::new(script).begin("go").await;
+    tree.end().await;
+    let answer = &tree.results("root")[2];
+    assert!(answer.contains(r#"did not hear: \"and the pears?\""#), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_child_that_ended_just_before_the_limit_is_in_the_last_request() {
     let both = Reply::calls([list(), list()]).after(10 * SECOND);
     let script = Script::new()

@@ -21,6 +21,9 @@ struct Response {
     success: bool,
     previous_state: &'static str,
     message: String,
+    /// What was left undone, such as messages it did not hear.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 impl TypedTool for AgentCancel {
@@ -39,7 +42,8 @@ impl TypedTool for AgentCancel {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
-        let (success, state) = match delegation(host)?.cancel(&args.agent_id).await {
+        let delegation = delegation(host)?;
+        let (success, state) = match delegation.cancel(&args.agent_id).await {
             Ok(state) => (true, result::state(state)),
             Err(Refusal::Ended { state, .. }) => (false, result::state(state)),
             Err(refusal) => return Err(refusal.into()),
@@ -51,6 +55,9 @@ impl TypedTool for AgentCancel {
                 "Cannot cancel sub-agent: already {state} (only running agents can be cancelled)"
             )
         };
-        json(&Response { success, previous_state: state, message })
+        // One that had ended by itself has its result told elsewhere.
+        let report = if success { delegation.status(&args.agent_id)?.report } else { None };
+        let notes = report.map(|report| report.receipt.notes()).unwrap_or_default();
+        json(&Response { success, previous_state: state, message, notes })
     }
 }
