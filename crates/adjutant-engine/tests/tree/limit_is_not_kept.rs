@@ -298,7 +298,22 @@ async fn long_results_leave_room_for_last_words() {
         let outcome = tree.end().await;
         assert_eq!((outcome.ending, &*outcome.text), (Ending::BudgetExceeded, "what I found"));
         assert!(tree.receipt("root").tokens <= 9000);
+        let is_cut = |kind: &&EventKind| matches!(kind, EventKind::Compacted { .. });
+        assert!(tree.at("root").filter(is_cut).count() <= 1, "cut once, as far as has to be");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_shorter_is_not_cut() {
+    let sips = Does::new("sip", Effect::Read, |_| async { Ok("x".to_owned()) }.boxed());
+    let used = Usage { input: 8500, output: 60, ..Usage::default() };
+    let sip = Reply::calls([call("s", "sip", json!({}))]).saying("so far").using(used);
+    let allowance = Allowance { tokens: count(9000), ..Allowance::default() };
+    let plan = Plan::new(Script::new().on("root", [sip])).tool(sips).allowance(allowance);
+    let mut tree = plan.begin("go").await;
+    let outcome = tree.end().await;
+    assert_eq!((outcome.ending, &*outcome.text), (Ending::BudgetExceeded, "so far"));
+    assert!(!tree.at("root").any(|kind| matches!(kind, EventKind::Compacted { .. })));
 }
 
 #[tokio::test(start_paused = true)]

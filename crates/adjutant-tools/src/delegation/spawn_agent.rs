@@ -1,6 +1,6 @@
 //! `spawn_agent`: a focused task for a child that is waited for.
 
-use std::{num::NonZeroU64, path::PathBuf, sync::Arc};
+use std::{num::NonZeroU64, sync::Arc};
 
 use adjutant_core::{
     Access, Allowance, Clamp, Effect, Grant, Host, Limits, Mode, Order, ToolError, ToolSpec, Wish,
@@ -69,7 +69,7 @@ impl Focused {
         let authority = Wish {
             mode: mode.or(settings.child_mode),
             access: Access::Inherit,
-            scope: scope.as_ref().map(|scope| host.workdir().join(PathBuf::from(scope))),
+            scope: scope.as_ref().map(|scope| host.workdir().join(scope)),
             ..Wish::default()
         };
         check_scope(&authority, host)?;

@@ -7,20 +7,21 @@ use crate::{CliError, error::Kind};
 const KEYS: [&str; 3] = ["breaker.warn_at", "breaker.pause_at", "breaker.hard_stop_at"];
 
 impl Written {
-    /// Refuses a number of calls that is never reached, because another one acts first. What a
-    /// preset says gives way to what people say.
+    /// Refuses a number of calls that somebody set and that is never reached, because another
+    /// one acts first. What a preset says may be overtaken by what people say.
     pub(super) fn check_breaker(&self) -> Result<(), CliError> {
-        let by_people = KEYS.iter().filter_map(|key| {
+        let set = KEYS.iter().filter_map(|key| {
             let last = self.assignments.iter().rfind(|it| it.key.name == *key)?;
-            let is_preset = matches!(last.source, Source::Preset { .. });
-            (!is_preset).then_some((last, last.value.as_integer()?))
+            Some((last, last.value.as_integer()?))
         });
-        let set: Vec<(&Assignment, i64)> = by_people.collect();
-        for pair in set.windows(2) {
-            let [(first, at), (next, limit)] = pair else { continue };
-            if at >= limit {
-                let (name, next) = (first.key.name, next.key.name);
-                let source = &first.source;
+        let set: Vec<(&Assignment, i64)> = set.collect();
+        for (place, (first, at)) in set.iter().enumerate() {
+            let overtakes = |(_, limit): &&(&Assignment, i64)| at >= limit;
+            let sooner = set[place + 1..].iter().find(overtakes);
+            let Assignment { key, source, .. } = first;
+            if let (Some((next, limit)), false) = (sooner, matches!(source, Source::Preset { .. }))
+            {
+                let (name, next) = (key.name, next.key.name);
                 let wrong = format!(
                     "{source}: `{name}` is {at} and never acts, because `{next}` is {limit}"
                 );

@@ -204,8 +204,15 @@ fn numbers_of_calls_that_are_never_reached_are_refused() {
             "{stderr}"
         );
     }
-    // What a preset says gives way.
-    World::new().config(&["-c", "preset=opta", "-c", "breaker.hard_stop_at=10"]);
+    // What a preset says may be overtaken, but it overtakes too.
+    for tighter in ["breaker.hard_stop_at=10", "breaker.pause_at=15"] {
+        World::new().config(&["-c", "preset=opta", "-c", tighter]);
+    }
+    for (late, sooner) in [("warn_at=200", "pause_at"), ("pause_at=100", "hard_stop_at")] {
+        let late = format!("breaker.{late}");
+        let stderr = World::new().refused(&["config", "-c", "preset=opta", "-c", &late]);
+        assert!(stderr.contains(&format!("never acts, because `breaker.{sooner}`")), "{stderr}");
+    }
 }
 
 #[test]
