@@ -34,6 +34,20 @@ impl Allowance {
         self.millis.map(|millis| Duration::from_millis(millis.get()))
     }
 
+    /// Returns the least of two in everything.
+    #[must_use]
+    pub fn capped(self, most: Option<Self>) -> Self {
+        let Some(most) = most else { return self };
+        let least = |one: Option<NonZeroU64>, other| one.into_iter().chain(other).min();
+        Self {
+            tokens: least(self.tokens, most.tokens),
+            micros: least(self.micros, most.micros),
+            millis: least(self.millis, most.millis),
+            turns: least(self.turns, most.turns),
+            calls: least(self.calls, most.calls),
+        }
+    }
+
     /// Takes from another what is not given here.
     #[must_use]
     pub fn or(self, usual: Self) -> Self {

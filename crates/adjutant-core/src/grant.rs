@@ -44,13 +44,13 @@ impl Access {
     fn admits(&self, name: &str, effect: Effect) -> bool {
         match self {
             Self::Inherit => true,
-            Self::AllowList { tools } => tools.contains(name),
-            Self::DenyList { tools } => !tools.contains(name),
+            Self::AllowList { .. } => self.names().any(|named| names(named, name)),
+            Self::DenyList { .. } => !self.names().any(|named| names(named, name)),
             Self::ReadOnly => effect.is_harmless(),
         }
     }
 
-    /// Returns the tools named in the policy.
+    /// Returns the tools named in the policy; a star at the end stands for any ending.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let tools = match self {
             Self::AllowList { tools } | Self::DenyList { tools } => Some(tools),
@@ -67,6 +67,14 @@ impl Access {
             Some(ours) if !is_there(&name) => ours.iter().copied().map(str::to_owned).collect(),
             _ => vec![name],
         }));
+    }
+}
+
+/// Reports whether a name in a policy is that of a tool. A star at the end stands for any ending.
+pub fn names(named: &str, tool: &str) -> bool {
+    match named.strip_suffix('*') {
+        Some(start) => tool.starts_with(start),
+        None => named == tool,
     }
 }
 
@@ -242,6 +250,13 @@ impl Grant {
     /// stands in for another.
     pub fn original<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         self.0.line().fold(Cow::Borrowed(path), |path, layer| layer.original_of(path))
+    }
+
+    /// Returns where a path that is named as at the top is found by this agent: in the directory
+    /// that stands in for another, if it is in that other.
+    pub fn place_of(&self, path: &Path) -> PathBuf {
+        let stand_ins: Vec<_> = self.0.line().filter_map(|layer| layer.stand_in.as_ref()).collect();
+        stand_ins.iter().rev().fold(path.to_owned(), |path, stand_in| stand_in.place_of(&path))
     }
 
     /// Reports whether a path is the agent's own to change, as far as it may change anything:
@@ -450,6 +465,9 @@ impl Layer {
         }
         let (by_mode, because) = self.by_mode(act);
         let target = &act.touch.target;
+        if let Some(bound) = self.bound(tool, target) {
+            return (Verdict::Deny, Because::Bound(bound.to_string()));
+        }
         let rule = self.rule(tool, target);
         let Some((verdict, rule)) = rule else {
             return self.in_doubt(tool, target, by_mode, because);
@@ -478,6 +496,19 @@ impl Layer {
         let original = Target::Path(stand_in.original_of(path).into_owned());
         let theirs = rule::find(rules, &tool.name, &original, scope);
         own.into_iter().chain(theirs).min_by_key(|(verdict, _)| *verdict)
+    }
+
+    /// Returns a rule that leaves of the tool only other calls than this. What is left in the
+    /// original is left in the place that stands for it.
+    fn bound(&self, tool: &ToolSpec, target: &Target) -> Option<&Pattern> {
+        let Charter { rules, scope, .. } = &self.charter;
+        let original = match (&self.stand_in, target) {
+            (Some(stand_in), Target::Path(path)) => {
+                Target::Path(stand_in.original_of(path).into_owned())
+            }
+            _ => target.clone(),
+        };
+        rules.iter().find_map(|rules| rules.bound(&tool.name, &[target, &original], scope))
     }
 
     fn is_outside(&self, act: &Act<'_>) -> bool {

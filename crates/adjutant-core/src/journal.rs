@@ -50,3 +50,53 @@ pub trait Journal: Send + Sync {
     /// Lists the sessions, the newest first.
     fn sessions(&self) -> BoxFuture<'static, Result<Vec<SessionEntry>, JournalError>>;
 }
+
+/// Hears of what is about to be kept.
+pub trait Follow: Send + Sync {
+    /// Hears of a batch that is about to be kept. The future, if any, is for when it was kept:
+    /// whoever wrote it goes on when that is over.
+    fn follow(&self, session: SessionId, batch: &[Event]) -> Option<BoxFuture<'static, ()>>;
+}
+
+/// A journal that is followed.
+pub struct Followed {
+    journal: Arc<dyn Journal>,
+    follower: Arc<dyn Follow>,
+}
+
+impl Followed {
+    /// Has a journal followed.
+    pub fn new(journal: Arc<dyn Journal>, follower: Arc<dyn Follow>) -> Self {
+        Self { journal, follower }
+    }
+}
+
+impl Journal for Followed {
+    fn append(
+        &self,
+        session: SessionId,
+        batch: Vec<Event>,
+    ) -> BoxFuture<'static, Result<Seq, JournalError>> {
+        let followed = self.follower.follow(session, &batch);
+        let kept = self.journal.append(session, batch);
+        let Some(followed) = followed else { return kept };
+        Box::pin(async move {
+            let kept = kept.await;
+            followed.await;
+            kept
+        })
+    }
+
+    fn read(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> BoxFuture<'static, Result<Vec<Arc<Event>>, JournalError>> {
+        self.journal.read(session, after, limit)
+    }
+
+    fn sessions(&self) -> BoxFuture<'static, Result<Vec<SessionEntry>, JournalError>> {
+        self.journal.sessions()
+    }
+}

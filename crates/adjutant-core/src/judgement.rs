@@ -28,6 +28,8 @@ pub enum Because {
     Depth,
     /// A rule.
     Rule(String),
+    /// All that is left of the tool is something else.
+    Bound(String),
     /// The mode.
     Mode(Mode, Effect),
     /// The mode, for a path outside the scope.
@@ -46,6 +48,7 @@ impl fmt::Display for Judgement {
             Because::Access => write!(f, "`{agent}` was not given this tool"),
             Because::Depth => write!(f, "there may be no agents below `{agent}`"),
             Because::Rule(rule) => write!(f, "rule `{rule}` of `{agent}`"),
+            Because::Bound(rule) => write!(f, "only such as `{rule}` is left to `{agent}`"),
             Because::Mode(mode, effect) => write!(f, "{effect} in mode `{mode}` of `{agent}`"),
             Because::Outside(mode, path) => {
                 let path = path.display();

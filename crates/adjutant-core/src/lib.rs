@@ -11,7 +11,7 @@
 //! * What an agent may do and spend: [`grant`] (with [`mode`], [`rule`], [`stand_in`] and
 //!   [`judgement`]) and [`purse`] (with [`allowance`] and [`usage`]). Both only shrink on the way
 //!   down.
-//! * One delegation: [`order`] (with [`allowlist`]), how it ended: [`outcome`], and how that is
+//! * One delegation: [`order`] (with [`manner`] and [`allowlist`]), how it ended: [`outcome`], and how that is
 //!   told: [`telling`].
 //! * What became of a file: [`change`].
 //! * The ports: [`model`], [`tool`] (with [`delegation`]), [`journal`], [`vault`],
@@ -34,6 +34,7 @@ pub mod hooks;
 pub mod id;
 pub mod journal;
 pub mod judgement;
+pub mod manner;
 pub mod message;
 pub mod mode;
 pub mod model;
@@ -60,7 +61,7 @@ pub use bus::{Address, Bus, Detail, Errand, Sight, Undelivered, Watch};
 pub use change::{Change, Digest, FileState};
 pub use command::{Answer, Ask, Command, Span, When};
 pub use comms::{Comms, Peer};
-pub use definitions::{Definitions, Listed};
+pub use definitions::{Caller, Definitions, Listed};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status, WaitFor};
 pub use event::{Chosen, Event, EventKind, Fragment, Millis, Seq};
 pub use grant::{Access, Charter, Clamp, Grant, Wish};
@@ -68,8 +69,9 @@ pub use handover::{Handed, Handover};
 pub use history::History;
 pub use hooks::{HookedCall, Hooks, Occasion, Scene};
 pub use id::{AgentId, QuestionId, SessionId};
-pub use journal::{Journal, JournalError, SessionEntry};
+pub use journal::{Follow, Followed, Journal, JournalError, SessionEntry};
 pub use judgement::Judgement;
+pub use manner::{Backoff, Calls, Effort, Manner, Retry};
 pub use message::{CallId, Image, Message, Native, Origin, Part, ToolCall, ToolResult};
 pub use mode::{Effect, Mode, Verdict};
 pub use model::{
@@ -77,7 +79,7 @@ pub use model::{
 };
 pub use notes::{Note, Notes};
 pub use order::{Context, Delivery, Isolation, Limits, Order, Peers, Share, Stay};
-pub use outcome::{Cause, Ending, Fact, Outcome, Receipt};
+pub use outcome::{Artifact, Cause, Ending, Fact, Outcome, Receipt};
 pub use path::{AgentPath, BadPath};
 pub use plan::{OnError, Plan, PlanState, Task, TaskEnd, TaskNote};
 pub use purse::{Need, Purse, Reservation, Spending, Turn};

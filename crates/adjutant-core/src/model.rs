@@ -6,7 +6,7 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AgentPath, Message, Part, Price, ToolSpec, Usage, WireLog};
+use crate::{AgentPath, Manner, Message, Part, Price, ToolSpec, Usage, WireLog};
 
 /// What is known of a model before it is asked anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Request<'a> {
     pub schema: Option<&'a Value>,
     /// The most tokens in the answer.
     pub max_output: u64,
+    /// How the model is to go about it.
+    pub manner: &'a Manner,
 }
 
 /// Whether a model may call tools in this turn.

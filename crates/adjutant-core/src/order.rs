@@ -1,11 +1,11 @@
 //! One delegation, whatever tool asked for it.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Allowance, Wish};
+use crate::{Allowance, Manner, Wish};
 
 /// A delegation. Every delegation tool makes one of these and nothing else; a
 /// person's task for the root is one too.
@@ -48,6 +48,12 @@ pub struct Order {
     /// Whom it may write to.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub peers: Peers,
+    /// Another directory than its parent's, absolute, and inside what its parent may reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir: Option<PathBuf>,
+    /// How it is to work.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub manner: Manner,
 }
 
 /// What a child goes without.

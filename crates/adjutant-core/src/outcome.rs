@@ -115,11 +115,22 @@ pub enum Fact {
         /// Its exit code; `None` if a signal ended it, or nobody waited for its end.
         code: Option<i32>,
     },
+    /// A file was handed back.
+    Kept(Artifact),
     /// From here on nobody looks what commands do to files.
     Unwatched {
         /// Why not.
         why: String,
     },
+}
+
+/// A file that an agent hands back besides its words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Where it is.
+    pub path: String,
+    /// How long it is.
+    pub bytes: u64,
 }
 
 /// The facts of an agent's work, made by the runtime and never by the model.
@@ -146,6 +157,9 @@ pub struct Receipt {
     /// Commands it ran, with their exit codes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<(String, Option<i32>)>,
+    /// Files it handed back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     /// Children that did not complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<AgentPath>,
@@ -173,6 +187,10 @@ impl Receipt {
             Fact::Read { path } => drop(self.read.insert(path.clone())),
             Fact::Modified { path } => drop(self.modified.insert(path.clone())),
             Fact::Ran { command, code } => self.commands.push((command.clone(), *code)),
+            Fact::Kept(artifact) => {
+                self.artifacts.retain(|earlier| earlier.path != artifact.path);
+                self.artifacts.push(artifact.clone());
+            }
             Fact::Unwatched { .. } => {}
         }
     }

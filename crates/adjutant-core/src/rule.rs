@@ -32,23 +32,39 @@ pub struct Rules {
     /// What is refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<Pattern>,
+    /// All that is left of the tools these speak of: any other call of them is refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<Pattern>,
 }
 
 impl Rules {
     /// Reports whether there is no rule.
     pub fn is_empty(&self) -> bool {
-        self.allow.is_empty() && self.ask.is_empty() && self.deny.is_empty()
+        self.patterns().next().is_none()
     }
 
     /// Returns all of them.
     pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
-        self.allow.iter().chain(&self.ask).chain(&self.deny)
+        self.allow.iter().chain(&self.ask).chain(&self.deny).chain(&self.only)
     }
 
     /// Reports whether some calls of a tool are forbidden or asked about, and others not.
     pub(crate) fn distinguish(&self, tool: &str) -> bool {
         let mut stricter = self.deny.iter().chain(&self.ask);
         stricter.any(|pattern| pattern.is_specific() && pattern.is_about(tool))
+    }
+
+    /// Returns a rule that leaves of a tool only other calls than one that touches a target,
+    /// whatever it counts as.
+    pub(crate) fn bound(
+        &self,
+        tool: &str,
+        target: &[&Target],
+        scope: &[PathBuf],
+    ) -> Option<&Pattern> {
+        let about = || self.only.iter().filter(|pattern| pattern.is_about(tool));
+        let covers = |pattern: &Pattern| target.iter().any(|it| pattern.covers(tool, it, scope));
+        if about().any(covers) { None } else { about().next() }
     }
 
     /// Returns the strictest rule that speaks of a call, and its verdict.
@@ -267,7 +283,7 @@ mod tests {
     fn a_stronger_layer_decides_unless_any_layer_denies() {
         let rules = |allow: &[&str], ask: &[&str], deny: &[&str]| {
             let list = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
-            Rules { allow: list(allow), ask: list(ask), deny: list(deny) }
+            Rules { allow: list(allow), ask: list(ask), deny: list(deny), only: Vec::new() }
         };
         let verdict = |layers: &[Rules]| find(layers, "a", &Target::Nothing, &[]).map(|it| it.0);
         let (allow, ask) = (rules(&["a"], &[], &[]), rules(&[], &["a"], &[]));

@@ -7,8 +7,9 @@ use std::{
 };
 
 use adjutant_core::{
-    Answer, Ask, CallId, Effect, EventKind, Exhausted, History, JournalError, Judgement, Message,
-    Refusal, StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch, Verdict,
+    Answer, Ask, CallId, Calls, Effect, EventKind, Exhausted, History, JournalError, Judgement,
+    Message, Refusal, StopReason, Target, Tool, ToolCall, ToolError, ToolResult, ToolSpec, Touch,
+    Verdict,
 };
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::Value;
@@ -23,6 +24,16 @@ const LONGEST_RESULT: usize = 256 * 1024;
 pub(crate) struct Plan {
     call: CallId,
     next: Next,
+}
+
+impl Plan {
+    /// Reports whether other agents are started by it.
+    fn delegates(&self) -> bool {
+        match &self.next {
+            Next::Run(job) | Next::Ask(job, _) => job.tool.spec().effect == Effect::Delegate,
+            Next::Refuse(_) => false,
+        }
+    }
 }
 
 enum Next {
@@ -104,7 +115,16 @@ impl Plans {
         seat: &Arc<Seat>,
         history: &History,
     ) -> Result<Vec<ToolResult>, JournalError> {
+        let turn = match seat.order.manner.calls {
+            Calls::Together => None,
+            Calls::OneByOne => Some(tokio::sync::Mutex::new(())),
+        };
         let runs = self.plans.into_iter().map(|plan| async {
+            let _turn = match (&turn, plan.delegates()) {
+                // In the order in which they came, which is that of the calls.
+                (Some(turn), true) => Some(turn.lock().await),
+                _ => None,
+            };
             let result = follow(seat, history, plan).await;
             // The agent is about to stop, so the other calls are told.
             result.inspect_err(|_| seat.work.cancel())

@@ -29,14 +29,15 @@ impl Ground {
         let wish = &order.limits.authority;
         let (grant, clamps) = above.grant.narrow(path.clone(), wish)?;
         if order.isolation == Isolation::Shared {
-            let workdir = Arc::clone(&above.workdir);
+            let workdir = workdir(above, order)?;
             return Ok(Self { grant, clamps, workdir, bench: None });
         }
+        let workdir = workdir(above, order)?;
         let workshop = above.shared.workshop.as_ref();
         let none = || Refusal::NoWorktree("this session keeps none".to_owned());
-        let bench = workshop.ok_or_else(none)?.open(path, &above.workdir).await?;
+        let bench = workshop.ok_or_else(none)?.open(path, &workdir).await?;
         let stand_in = bench.stand_in().clone();
-        let workdir = stand_in.place_of(&above.workdir).into();
+        let workdir = stand_in.place_of(&workdir).into();
         match above.grant.narrow_into(path.clone(), wish, stand_in) {
             Ok((grant, clamps)) => Ok(Self { grant, clamps, workdir, bench: Some(bench) }),
             Err(refusal) => {
@@ -45,6 +46,17 @@ impl Ground {
             }
         }
     }
+}
+
+/// Returns where a child is to work: where it is ordered to, if its parent reaches so far, or
+/// where its parent does.
+fn workdir(above: &Seat, order: &Order) -> Result<Arc<Path>, Refusal> {
+    let Some(wanted) = &order.workdir else { return Ok(Arc::clone(&above.workdir)) };
+    let scope = above.grant.scope();
+    if scope.iter().any(|directory| wanted.starts_with(directory)) {
+        return Ok(wanted.as_path().into());
+    }
+    Err(Refusal::OutsideScope { wanted: wanted.clone(), scope: scope.to_vec() })
 }
 
 impl Seat {

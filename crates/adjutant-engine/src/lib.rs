@@ -56,5 +56,5 @@ pub use reader::{Events, Seen};
 pub use schema::Schema;
 pub use session::{Attendance, NotSent, Parts, Root, Session};
 pub use settings::{
-    Breaker, ChildInstructions, ChildQuestions, ChildrenAtEnd, Retry, Settings, Unattended,
+    Breaker, ChildInstructions, ChildQuestions, ChildrenAtEnd, Settings, Unattended,
 };

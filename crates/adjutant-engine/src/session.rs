@@ -11,8 +11,8 @@ use std::{
 
 use adjutant_core::{
     Address, AgentPath, Allowance, Bus, Chosen, Command, Detail, Errand, EventKind, Grant, History,
-    Hooks, Journal, JournalError, Models, Order, Purse, Refusal, Report, Rulebook, Seq, SessionId,
-    Stay, Tool, Vault, When, Workshop,
+    Hooks, Journal, JournalError, Manner, Models, Order, Purse, Refusal, Report, Rulebook, Seq,
+    SessionId, Stay, Tool, Vault, When, Workshop,
 };
 use futures_util::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde_json::Value;
@@ -74,6 +74,10 @@ pub struct Root {
     pub workdir: PathBuf,
     /// When it leaves.
     pub stay: Stay,
+    /// The named agent it is.
+    pub agent: Option<String>,
+    /// How it is to work.
+    pub manner: Manner,
 }
 
 /// A command did not reach its agent.
@@ -188,7 +192,7 @@ impl Session {
 
     /// Puts the root to work. Its end is an event.
     pub async fn begin(&self, root: Root, task: String) -> Result<(), Refusal> {
-        let Root { model, system, schema, grant, allowance, workdir, stay } = root;
+        let Root { model, system, schema, grant, allowance, workdir, stay, agent, manner } = root;
         if task.trim().is_empty() {
             return Err(Refusal::NoTask);
         }
@@ -197,7 +201,8 @@ impl Session {
         }
         let model = self.0.models.find(&model);
         let model = model.map_err(|error| Refusal::NoModel(error.to_string()))?;
-        let order = Order { name: "root".to_owned(), task, schema, stay, ..Order::default() };
+        let name = "root".to_owned();
+        let order = Order { name, task, schema, stay, agent, manner, ..Order::default() };
         let purse = Purse::open(AgentPath::root(), allowance);
         let answer = start::owed(&order, &purse, &*model)?;
         let birth = Birth {

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU64, time::Duration};
 
-use adjutant_core::AllowedModels;
+use adjutant_core::{AllowedModels, Retry};
 
 /// The limits and habits of a session.
 #[derive(Clone, Debug)]
@@ -47,17 +47,6 @@ pub struct Settings {
     /// How long to wait for what an agent started to be gone, before it is reported
     /// as not contained.
     pub containment: Duration,
-}
-
-/// How failed model calls are tried again.
-#[derive(Clone, Copy, Debug)]
-pub struct Retry {
-    /// How often a call is tried in all.
-    pub attempts: u32,
-    /// The pause after the first failure; it doubles with each.
-    pub base: Duration,
-    /// The longest pause.
-    pub cap: Duration,
 }
 
 /// What becomes of an agent that asks when nobody is there.
@@ -128,12 +117,5 @@ impl Default for Settings {
             cancel_grace: Duration::from_secs(1),
             containment: Duration::from_secs(10),
         }
-    }
-}
-
-impl Default for Retry {
-    fn default() -> Self {
-        let (base, cap) = (Duration::from_millis(500), Duration::from_secs(30));
-        Self { attempts: 5, base, cap }
     }
 }

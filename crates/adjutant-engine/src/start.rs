@@ -38,6 +38,7 @@ pub(crate) async fn start(host: &CallHost, mut order: Order) -> Result<Started, 
     };
     rename(above, &mut order.limits.authority.access);
     check(above, &order)?;
+    order.manner.calls = order.manner.calls.max(above.order.manner.calls);
     let (model, chosen) = choice::model(above, &order)?;
     let places = Places::take(shared, &above.family.places)?;
     let path = above.path().child(&order.name, above.family.next());
@@ -99,7 +100,9 @@ fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
         return Ok(());
     }
     let specs: Vec<_> = above.shared.tools.iter().map(|tool| tool.spec()).collect();
-    let unknown = access.names().find(|name| specs.iter().all(|spec| spec.name != *name));
+    // Of a server that is away there may be none.
+    let is_known = |name: &str| name.ends_with('*') || specs.iter().any(|spec| spec.name == name);
+    let unknown = access.names().find(|name| !is_known(name));
     match unknown {
         None => Ok(()),
         Some(name) => {
@@ -113,7 +116,7 @@ fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
 fn missing(access: &Access, tools: &ToolSet) -> Option<Clamp> {
     let Access::AllowList { tools: named } = access else { return None };
     let (given, missing): (Vec<_>, Vec<_>) =
-        named.iter().map(String::as_str).partition(|name| tools.find(name).is_some());
+        named.iter().map(String::as_str).partition(|name| tools.has(name));
     let clamp = || Clamp {
         what: "tools".to_owned(),
         asked: named.iter().map(String::as_str).collect::<Vec<_>>().join(", "),

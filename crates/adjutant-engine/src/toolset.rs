@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Grant, Order, ReadOn, Tool, ToolSpec};
+use adjutant_core::{Grant, Order, ReadOn, Tool, ToolSpec, grant::names};
 
 /// The tools an agent is offered.
 #[derive(Default)]
@@ -24,6 +24,11 @@ impl ToolSet {
     pub(crate) fn find(&self, name: &str) -> Option<(&Arc<dyn Tool>, &Arc<ToolSpec>)> {
         let place = self.specs.iter().position(|spec| spec.name == name)?;
         Some((&self.tools[place], &self.specs[place]))
+    }
+
+    /// Reports whether there is a tool of that name; a star at its end stands for any ending.
+    pub(crate) fn has(&self, named: &str) -> bool {
+        self.specs.iter().any(|spec| names(named, &spec.name))
     }
 
     /// Returns how the agent can have words of another that were left out.

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     dispatch::message_of,
     gauge::{Gauge, tokens},
+    retry,
     seat::Seat,
     stop::Stop,
 };
@@ -48,7 +49,7 @@ pub(crate) struct Cut {
 
 /// Asks the model what comes next.
 pub(crate) async fn take(seat: &Seat, mut ask: Ask<'_>) -> Result<Reply, Cut> {
-    let retry = seat.shared.settings.retry;
+    let retry = seat.order.manner.retry.unwrap_or(seat.shared.settings.retry);
     let mut attempt = 1;
     loop {
         let Failure { error, spent, shown } = match attempt_once(seat, &mut ask).await {
@@ -59,7 +60,7 @@ pub(crate) async fn take(seat: &Seat, mut ask: Ask<'_>) -> Result<Reply, Cut> {
         let mut events: Vec<_> = spent.into_iter().collect();
         let pause = match &error {
             Stop::Model(error) if error.is_passing() && attempt < retry.attempts => {
-                let pause = retry.pause(attempt, error);
+                let pause = retry::pause(&retry, attempt, error);
                 if error.trouble == Trouble::Busy {
                     // The others would only be told the same.
                     seat.shared.pace(&seat.model.info().provider).hold_back(pause);
@@ -104,7 +105,12 @@ async fn attempt_once(seat: &Seat, ask: &mut Ask<'_>) -> Result<Reply, Failure> 
     let slot = ask.token.run_until_cancelled(pace.slot()).await;
     let Some(_slot) = slot else { return Err(Stop::CalledOff.into()) };
     let input = ask.gauge.estimate(seat, ask.history);
-    let need = Need { input, output: info.max_output, price: info.price, turn: ask.turn };
+    let output = seat
+        .order
+        .manner
+        .max_output
+        .map_or(info.max_output, |most| most.get().min(info.max_output));
+    let need = Need { input, output, price: info.price, turn: ask.turn };
     let reserved = ask.token.run_until_cancelled(seat.entry.purse.reserve(need)).await;
     let mut reservation = match reserved {
         None => return Err(Stop::CalledOff.into()),
@@ -134,6 +140,7 @@ async fn listen(
         choice: ask.choice,
         schema: seat.answer.as_ref().map(|answer| &*answer.written),
         max_output,
+        manner: &seat.order.manner,
     };
     // An adapter that panics has broken off like any other; the call is paid and recorded.
     let stream = catch_unwind(AssertUnwindSafe(|| seat.model.stream(request, wire)));

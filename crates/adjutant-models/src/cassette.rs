@@ -35,7 +35,7 @@ mod track;
 use adjutant_core::AgentPath;
 
 pub use file::{BadCassette, Cassette};
-pub use follow::{Follow, Followed, Step};
+pub use follow::{FollowSteps, Step, Steps};
 pub use player::Player;
 pub use recorder::Recorder;
 pub use redact::Redactor;

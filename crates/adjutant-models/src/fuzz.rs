@@ -1,10 +1,10 @@
 //! What a fuzzer reaches: what is made of whatever a server sends, and what a server is
 //! sent.
 
-use adjutant_core::{Delta, ModelError, Request, WireLog};
+use adjutant_core::{Delta, Effort, ModelError, Request, WireLog};
 use bytes::Bytes;
 
-use crate::{Effort, Provider, sse::Decoder, wire::Speaker};
+use crate::{Provider, sse::Decoder, wire::Speaker};
 
 /// What was made of an answer.
 #[derive(Debug, PartialEq)]

@@ -73,6 +73,7 @@ mod tests {
                 choice: ToolChoice::Free,
                 schema: None,
                 max_output: 9,
+                manner: &adjutant_core::Manner::default(),
             };
             let name = format!("{system}/{}", tools.len());
             let bytes = heads.of(&request, || {

@@ -38,7 +38,6 @@ mod wire;
 
 pub use base_url::BaseUrl;
 pub use catalogue::{Catalogue, Unused};
-pub use effort::Effort;
 pub use figures::{Facts, Figures};
 pub use key::{Key, KeyCommand, KeySource};
 pub use local::{Running, running};

@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use adjutant_core::{ModelError, Trouble};
+use adjutant_core::{Effort, ModelError, Trouble};
 
 use crate::{
-    BaseUrl, Effort, Facts, Figures, PROVIDERS, Provider, ProviderSettings, Proxy, Variables,
+    BaseUrl, Facts, Figures, PROVIDERS, Provider, ProviderSettings, Proxy, Variables,
     http::{Http, Link},
     key::{Key, KeyCommand, KeySource},
     provider::{Place, Quirks},

@@ -24,12 +24,12 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{Delta, Message, ModelError, Native, Request, Trouble};
+use adjutant_core::{Delta, Effort, Manner, Message, ModelError, Native, Request, Trouble};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 pub(crate) use self::call_ids::CallIds;
-use crate::{effort::Effort, provider::Quirks};
+use crate::provider::Quirks;
 
 /// The longest that anybody waits because a server says so, whatever it says.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_hours(1);
@@ -101,9 +101,26 @@ impl Speaker {
         native.filter(|native| native.origin == self.origin).map(|native| &*native.json)
     }
 
+    /// Returns how much it is to think about a request: what the agent's own manner says counts
+    /// more.
+    pub(crate) fn effort_of(&self, request: &Request<'_>) -> Option<Effort> {
+        request.manner.effort.or(self.effort)
+    }
+
     /// Keeps a part in the model's own words.
     pub(crate) fn native(&self, json: impl Into<Arc<str>>) -> Native {
         Native { origin: Arc::clone(&self.origin), json: json.into() }
+    }
+}
+
+/// Says how the words of an answer are to be chosen, if anybody cares, in the names that most
+/// interfaces have for it.
+pub(crate) fn choosing(settings: &mut Value, request: &Request<'_>) {
+    let Manner { temperature, top_p, .. } = request.manner;
+    for (name, value) in [("temperature", temperature), ("top_p", top_p)] {
+        if let Some(value) = value {
+            settings[name] = Value::Number(value.clone());
+        }
     }
 }
 

@@ -132,6 +132,8 @@ async fn begin(session: &Session) -> Result<(), Refusal> {
         allowance: Allowance::default(),
         workdir: Path::new("/").into(),
         stay: adjutant_core::Stay::UntilDone,
+        agent: None,
+        manner: adjutant_core::Manner::default(),
     };
     session.begin(root, "greet".to_owned()).await
 }

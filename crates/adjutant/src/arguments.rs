@@ -141,6 +141,14 @@ pub struct RunArguments {
     #[arg(short, long = "prompt", value_name = "PROMPT", conflicts_with = "prompt")]
     pub prompt_flag: Option<String>,
 
+    /// Run this agent: its name, or the path of its file
+    #[arg(short, long, value_name = "AGENT")]
+    pub agent: Option<String>,
+
+    /// Look for agents here first
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub agents_dir: Option<PathBuf>,
+
     /// Set the model: `anthropic/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key
     #[arg(long)]
     pub model: Option<String>,
@@ -416,6 +424,8 @@ impl From<DemoArguments> for RunArguments {
         Self {
             prompt: Some("Look at this directory and tell me what is in it.".to_owned()),
             prompt_flag: None,
+            agent: None,
+            agents_dir: None,
             model: Some("rehearsal".to_owned()),
             mode: None,
             output_schema: None,

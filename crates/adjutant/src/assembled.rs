@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::servers::Servers;
 use crate::{
     CliError,
+    agents::Lead,
     assembly::{Kit, Outfit, open, tools},
     authority::{check_rules, grant},
     child_model,
@@ -29,6 +30,8 @@ pub(crate) struct Makings<'a> {
     pub(crate) config: &'a Config,
     pub(crate) source: &'a Source,
     pub(crate) kit: &'a Kit,
+    /// The named agent that the root is.
+    pub(crate) lead: Option<Lead>,
     pub(crate) model: String,
     pub(crate) directory: PathBuf,
     pub(crate) task: String,
@@ -61,7 +64,7 @@ pub(crate) struct Held {
 impl<'a> Assembled<'a> {
     /// Puts a tree together.
     pub(crate) async fn new(makings: Makings<'a>) -> Result<Self, CliError> {
-        let Makings { config, source, kit, model, directory, task, schema, .. } = makings;
+        let Makings { config, source, kit, lead, model, directory, task, schema, .. } = makings;
         let files = Arc::default();
         let tools = tools(config, &files, kit);
         check_rules(&config.rules, &tools)?;
@@ -72,7 +75,7 @@ impl<'a> Assembled<'a> {
                 child_model::check(config, &*source.models(), &model)?
             }
         };
-        let grant = grant(config, &directory, &makings.programs);
+        let grant = grant(config, &directory, &makings.programs, lead.as_ref());
         let held = makings.programs.iter().flat_map(|program| program.protected(&directory));
         let seals = Arc::new(Seals::of(held));
         #[cfg(feature = "mcp")]
@@ -89,14 +92,21 @@ impl<'a> Assembled<'a> {
         let kept = work.as_ref().ok().and_then(Option::as_ref);
         let outfit = Outfit { tools, rulebook: makings.rulebook, files, seals, work: kept };
         let session = open(config, source, outfit)?;
+        let system = match &lead {
+            Some(lead) => lead.instructions(&grant, &directory).await?,
+            None => config.instructions.clone(),
+        };
+        let definition = lead.as_ref().map(|lead| &lead.definition);
         let root = Root {
             model,
-            system: config.instructions.as_str().into(),
+            system: system.into(),
             schema,
             grant,
             allowance: config.allowance,
             workdir: directory,
             stay: Stay::UntilDone,
+            agent: definition.map(|it| it.name.clone()),
+            manner: definition.map(|it| it.manner.clone()).unwrap_or_default(),
         };
         let held = Held {
             #[cfg(feature = "mcp")]

@@ -5,22 +5,31 @@ use std::{path::Path, sync::Arc};
 use adjutant_core::{Access, Charter, Grant, Pattern, Rules, Tool};
 use adjutant_tools::sandbox::{git_leads, start_up};
 
-use crate::{CliError, config::Config, error::Kind, programs::Program};
+use crate::{CliError, agents::Lead, config::Config, error::Kind, programs::Program};
 
 /// Makes the root's authority, in which files that are run outside the sandbox stay what they are.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that mints authority")]
-pub(crate) fn grant(config: &Config, directory: &Path, programs: &[Program]) -> Grant {
+pub(crate) fn grant(
+    config: &Config,
+    directory: &Path,
+    programs: &[Program],
+    lead: Option<&Lead>,
+) -> Grant {
     let held = programs.iter().flat_map(|program| program.protected(directory));
     // Other files of the person are nobody's to see, and these are not the runtime's own.
     let leads = git_leads(&directory.join(".git")).into_iter().chain(start_up());
     let leads = leads.filter(|path| path.starts_with(directory) && path != directory);
-    Grant::mint(Charter {
+    let charter = Charter {
         mode: config.mode,
         rules: config.rules.clone(),
         access: Access::Inherit,
         scope: vec![directory.to_owned()],
         protected: config.own_places.iter().cloned().chain(held).chain(leads).collect(),
         depth: if config.nests { config.max_depth } else { config.max_depth.min(1) },
+    };
+    Grant::mint(match lead {
+        Some(lead) => lead.charter(charter),
+        None => charter,
     })
 }
 

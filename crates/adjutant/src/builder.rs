@@ -274,6 +274,7 @@ impl Adjutant {
             config,
             source: &source,
             kit,
+            lead: None,
             model: self.model.clone(),
             directory: directory.clone(),
             task: task.to_owned(),

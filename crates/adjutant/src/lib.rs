@@ -4,6 +4,7 @@
 //! have a model that says what a [`script`] says. The rest is the command: [`arguments`],
 //! [`config`] and what [`run`] makes of them.
 
+mod agents;
 mod agreement;
 pub mod arguments;
 mod assembled;
@@ -22,6 +23,7 @@ mod git;
 mod hooks;
 #[cfg(unix)]
 pub mod keeping;
+mod lineage;
 pub mod models;
 mod nearest;
 mod open_files;

@@ -98,7 +98,7 @@ fn explain(
     let servers = Servers::find(&config, around, &directory)?;
     #[cfg(feature = "mcp")]
     let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
-    let grant = authority::grant(&config, &directory, &programs);
+    let grant = authority::grant(&config, &directory, &programs, None);
     let tools = assembly::tools(&config, &Arc::default(), &Kit::default());
     let found = tools.iter().find(|tool| tool.spec().name == name);
     #[cfg(feature = "mcp")]

@@ -8,9 +8,10 @@ use serde_json::Value;
 use crate::servers::Servers;
 use crate::{
     CliError, Surroundings,
+    agents::{Agents, Lead},
     arguments::{OutputArguments, RunArguments},
     choice::Choice,
-    config::Config,
+    config::{self, Config},
     output_schema,
     place::working_directory,
     programs::Program,
@@ -19,8 +20,10 @@ use crate::{
     source::Tape,
 };
 
+/// The task of a named agent that is given none.
+const USUAL_TASK: &str = "Execute the task described in your instructions.";
+
 /// Everything a run needs before anything is started, checked.
-#[derive(Debug)]
 pub struct Prepared {
     /// What holds.
     pub config: Config,
@@ -30,6 +33,10 @@ pub struct Prepared {
     pub directory: PathBuf,
     /// What it is to do.
     pub prompt: String,
+    /// The named agents.
+    pub(crate) agents: Arc<Agents>,
+    /// The named agent that the root is.
+    pub(crate) lead: Option<Lead>,
     /// The JSON Schema its answer has to fit.
     pub schema: Option<Arc<Value>>,
     /// What is run outside the sandbox.
@@ -75,7 +82,14 @@ impl Prepared {
         stdin: Stdin<'_>,
     ) -> Result<Self, CliError> {
         let directory = working_directory(around, arguments.place.cwd.as_deref())?;
-        let config = Config::load(around, &directory, &arguments.flags())?;
+        let written = config::Written::read(around, &directory, &arguments.flags())?;
+        let mut config = Config::check(&written, around)?;
+        let agents = Arc::new(Agents::find(&arguments, around, &directory)?);
+        let lead = agents.lead(arguments.agent.as_deref())?;
+        let directory = match &lead {
+            Some(lead) => lead.settle(&mut config, &written)?.unwrap_or(directory),
+            None => directory,
+        };
         #[cfg(feature = "mcp")]
         let servers = Servers::find(&config, around, &directory)?;
         let programs = Program::hooks(&config, &directory);
@@ -89,7 +103,9 @@ impl Prepared {
         };
         let schema = arguments.output_schema.as_deref();
         let schema = schema.map(|path| output_schema::read(&around.directory, path)).transpose()?;
-        let prompt = prompt(arguments.prompt.or(arguments.prompt_flag), stdin)?;
+        let given = arguments.prompt.or(arguments.prompt_flag);
+        let usual = lead.is_some().then_some(USUAL_TASK);
+        let prompt = prompt(given, stdin, usual)?;
         let (output, progress) = (arguments.output.output(), arguments.output.progress());
         let rulebook = ProjectRulebook::find(around, &directory)?;
         Ok(Self {
@@ -97,6 +113,8 @@ impl Prepared {
             choice,
             directory,
             prompt,
+            agents,
+            lead,
             schema,
             programs,
             #[cfg(feature = "mcp")]
@@ -133,6 +151,7 @@ mod tests {
 
     fn prepare(directory: &TempDir, arguments: &[&str]) -> Prepared {
         let around = Surroundings {
+            home: None,
             directory: directory.path().into(),
             config_home: directory.path().join("config"),
             data_home: directory.path().join("data"),

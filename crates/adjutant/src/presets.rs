@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Definitions, Listed, Order, ToolSpec};
+use adjutant_core::{Caller, Definitions, Listed, Order, ToolSpec};
 use adjutant_tools::DELEGATION_TOOLS;
 use futures_util::future::{BoxFuture, ready};
 use serde_json::{Map, Value, json};
@@ -119,7 +119,7 @@ impl Definitions for Nobody {
         Vec::new()
     }
 
-    fn order<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Order, String>> {
+    fn order<'a>(&'a self, _: Caller<'a>, name: &'a str) -> BoxFuture<'a, Result<Order, String>> {
         Box::pin(ready(Err(format!("there is no agent `{name}`"))))
     }
 }

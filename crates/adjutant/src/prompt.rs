@@ -12,8 +12,13 @@ pub enum Stdin<'a> {
     Piped(&'a mut dyn Read),
 }
 
-/// Returns the task: the one that was given, or else what stdin holds. `-` is stdin too.
-pub(crate) fn prompt(given: Option<String>, stdin: Stdin<'_>) -> Result<String, CliError> {
+/// Returns the task: the one that was given, or else what stdin holds, or else the usual one. `-`
+/// is stdin too.
+pub(crate) fn prompt(
+    given: Option<String>,
+    stdin: Stdin<'_>,
+    usual: Option<&str>,
+) -> Result<String, CliError> {
     let given = given.filter(|given| given != "-");
     let prompt = match (given, stdin) {
         (Some(given), _) => given,
@@ -24,8 +29,14 @@ pub(crate) fn prompt(given: Option<String>, stdin: Stdin<'_>) -> Result<String, 
             })?;
             text
         }
-        (None, Stdin::Terminal) => return Err(advise("there is no task")),
+        (None, Stdin::Terminal) => match usual {
+            Some(usual) => usual.to_owned(),
+            None => return Err(advise("there is no task")),
+        },
     };
+    if let (Some(usual), true) = (usual, prompt.trim().is_empty()) {
+        return Ok(usual.to_owned());
+    }
     if prompt.trim().is_empty() { Err(advise("the task is empty")) } else { Ok(prompt) }
 }
 
@@ -39,7 +50,7 @@ mod tests {
     use super::*;
 
     fn piped(given: Option<&str>, mut stdin: &[u8]) -> Result<String, String> {
-        let prompt = prompt(given.map(str::to_owned), Stdin::Piped(&mut stdin));
+        let prompt = prompt(given.map(str::to_owned), Stdin::Piped(&mut stdin), None);
         prompt.map_err(|error| error.to_string())
     }
 
@@ -58,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_person_at_the_terminal_is_told_how_to_give_a_task() {
-        let error = prompt(None, Stdin::Terminal).unwrap_err().to_string();
+        let error = prompt(None, Stdin::Terminal, None).unwrap_err().to_string();
         assert!(error.contains("adjutant run 'what to do'"), "{error}");
     }
 

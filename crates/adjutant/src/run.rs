@@ -69,6 +69,8 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
         choice,
         directory,
         prompt,
+        agents,
+        lead,
         schema,
         rulebook,
         tape,
@@ -81,11 +83,12 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     }
     warn(doubts(&config));
     let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
-    let kit = Kit::default();
+    let kit = Kit { definitions: Some(agents), ..Kit::default() };
     let assembled = Assembled::new(Makings {
         config: &config,
         source: &source,
         kit: &kit,
+        lead,
         model: choice.model,
         directory,
         task: prompt,

@@ -5,11 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Journal, Models};
+use adjutant_core::{Followed, Journal, Models};
 use adjutant_engine::Settings;
 use adjutant_models::{
     Catalogue, Pace, Providers, Unused,
-    cassette::{Cassette, Follow, Followed, Player, Recorder, Redactor},
+    cassette::{Cassette, FollowSteps, Player, Recorder, Redactor, Steps},
 };
 
 use crate::{CliError, Surroundings, arguments::TapeArguments, error::Kind};
@@ -110,12 +110,12 @@ impl Source {
 
     /// Has a recorder or a player know how agents get ahead of one another.
     pub(crate) fn follow(&self, journal: Arc<dyn Journal>) -> Arc<dyn Journal> {
-        let follower: Arc<dyn Follow> = match self {
+        let follower: Arc<dyn FollowSteps> = match self {
             Self::Given(_) | Self::Asked(_) => return journal,
             Self::Recorded(_, recording) => Arc::clone(&recording.recorder) as _,
             Self::Played(player) => Arc::clone(player) as _,
         };
-        Arc::new(Followed::new(journal, follower))
+        Arc::new(Followed::new(journal, Arc::new(Steps(follower))))
     }
 
     /// Returns the settings that suit the models.

@@ -20,6 +20,8 @@ const NOWHERE: &str = "/dev/null";
 pub struct Surroundings {
     /// The directory the command was given in.
     pub directory: PathBuf,
+    /// The user's home directory, if there is one.
+    pub home: Option<PathBuf>,
     /// Where the user's configuration lives.
     pub config_home: PathBuf,
     /// Where the user's data lives.
@@ -45,7 +47,8 @@ impl Surroundings {
         });
         let (variables, providers) = (variables()?, Variables::new(words));
         let program = env::current_exe().ok();
-        Ok(Self { directory, config_home, data_home, variables, providers, program })
+        let home = Some(base.home_dir().to_owned());
+        Ok(Self { directory, home, config_home, data_home, variables, providers, program })
     }
 
     /// Makes surroundings in which there is nothing but a directory: no files of the user's, no
@@ -53,6 +56,7 @@ impl Surroundings {
     pub fn bare(directory: PathBuf) -> Self {
         Self {
             directory,
+            home: None,
             config_home: NOWHERE.into(),
             data_home: NOWHERE.into(),
             variables: Vec::new(),

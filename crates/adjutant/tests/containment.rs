@@ -190,6 +190,8 @@ async fn contain(test: usize, mode: Mode, script: Script, tools: Vec<Arc<dyn Too
         allowance: Allowance::default(),
         workdir: directory.clone(),
         stay: adjutant::core::Stay::UntilDone,
+        agent: None,
+        manner: adjutant::core::Manner::default(),
     };
     session.begin(root, "go".to_owned()).await.unwrap();
     let stopping = async {

@@ -13,8 +13,8 @@ use std::{
 use adjutant::{
     Adjutant, Builder, Catalogue, Pace, Scripted, Surroundings, TypedTool,
     core::{
-        Answer, Command, Definitions, Effect, Ending, EventKind, Host, Listed, Mode, Order, Report,
-        ToolError,
+        Answer, Caller, Command, Definitions, Effect, Ending, EventKind, Host, Listed, Mode, Order,
+        Report, ToolError,
     },
     engine::Seen,
     erase,
@@ -383,7 +383,7 @@ impl Definitions for Counter {
         vec![Listed { name: "counter".to_owned(), description: "counts".to_owned() }]
     }
 
-    fn order<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Order, String>> {
+    fn order<'a>(&'a self, _: Caller<'a>, name: &'a str) -> BoxFuture<'a, Result<Order, String>> {
         let instructions = Some("You count.".to_owned());
         Box::pin(ready(Ok(Order { name: name.to_owned(), instructions, ..Order::default() })))
     }

@@ -146,6 +146,8 @@ impl Ground {
             allowance,
             workdir,
             stay: adjutant::core::Stay::UntilDone,
+            agent: None,
+            manner: adjutant::core::Manner::default(),
         }
     }
 

@@ -40,7 +40,8 @@ pub(crate) fn mode() -> impl Strategy<Value = Mode> {
 
 pub(crate) fn rules() -> impl Strategy<Value = Rules> {
     let list = || vec(select(&RULES[..]).prop_map(|rule| rule.parse::<Pattern>().unwrap()), 0..3);
-    (list(), list(), list()).prop_map(|(allow, ask, deny)| Rules { allow, ask, deny })
+    let lists = (list(), list(), list(), list());
+    lists.prop_map(|(allow, ask, deny, only)| Rules { allow, ask, deny, only })
 }
 
 fn access() -> impl Strategy<Value = Access> {

@@ -6,8 +6,8 @@ mod check;
 
 use std::{sync::Arc, time::Duration};
 
-use adjutant_core::{AgentPath, Answer, Command, Event, EventKind, Price, Tree as Folded};
-use adjutant_engine::{Attendance, NotSent, Retry, Seen as Heard, Session, Settings};
+use adjutant_core::{AgentPath, Answer, Command, Event, EventKind, Price, Retry, Tree as Folded};
+use adjutant_engine::{Attendance, NotSent, Seen as Heard, Session, Settings};
 use adjutant_models::script::Script;
 use futures_util::StreamExt as _;
 use proptest::{
@@ -99,7 +99,7 @@ fn settings(limits: &Limits) -> Settings {
         max_concurrent_ops: limits.ops,
         max_model_calls: limits.model_calls,
         inactivity: 4 * moment,
-        retry: Retry { attempts: 3, base, cap },
+        retry: Retry { attempts: 3, base, cap, ..Retry::default() },
         question_grace: moment,
         cancel_grace: moment,
         ..Settings::default()

@@ -188,7 +188,8 @@ impl Plan {
         let (model, system) = ("test".to_owned(), "be brief".into());
         let (allowance, stay) = (self.allowance, self.stay);
         let schema = self.schema.clone().map(Arc::new);
-        Root { model, system, schema, grant, allowance, workdir, stay }
+        let (agent, manner) = (None, adjutant_core::Manner::default());
+        Root { model, system, schema, grant, allowance, workdir, stay, agent, manner }
     }
 
     /// Begins with nobody there.

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use adjutant_core::{
-    AgentPath, Delta, EventKind, Message, Native, Origin, Part, Price, Request, ToolCall,
+    AgentPath, Delta, EventKind, Manner, Message, Native, Origin, Part, Price, Request, ToolCall,
     ToolChoice, ToolResult, Usage, WireLog,
 };
 use adjutant_models::{
@@ -103,7 +103,7 @@ fn assert_sent(speaker: &Provider, said: &Arc<Message>) {
     let results = Arc::new(Message::Tools { results: results.collect() });
     let user = |text: &str| Arc::new(Message::user(Origin::Person, text));
     let messages = [user("hi"), Arc::clone(said), results, user("and?")];
-    let path = AgentPath::root();
+    let (path, manner) = (AgentPath::root(), Manner::default());
     let request = Request {
         agent: &path,
         turn: 2,
@@ -113,6 +113,7 @@ fn assert_sent(speaker: &Provider, said: &Arc<Message>) {
         choice: ToolChoice::Free,
         schema: None,
         max_output: 99,
+        manner: &manner,
     };
     for provider in various() {
         let body = write(provider, None, &request, &mut WireLog::default()).body;

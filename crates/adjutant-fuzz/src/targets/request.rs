@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{AgentPath, Effect, Request, ToolChoice, ToolSpec, WireLog};
-use adjutant_models::{
-    Effort,
-    fuzz::{origin, write},
-};
+use adjutant_core::{AgentPath, Effect, Effort, Manner, Request, ToolChoice, ToolSpec, WireLog};
+use adjutant_models::fuzz::{origin, write};
 use serde_json::Value;
 
 use super::{conversation::Source, hash, various};
@@ -33,6 +30,8 @@ fn check(input: &[u8]) -> u64 {
     let (mut log, mut lasting) = (WireLog::default(), Vec::new());
     for upto in 1..=messages.len() {
         let schema = source.value(4);
+        let temperature = [None, Some(source.number().into())][source.below(2)].clone();
+        let manner = Manner { temperature, ..Manner::default() };
         let request = Request {
             agent: &path,
             turn: upto as u64,
@@ -42,6 +41,7 @@ fn check(input: &[u8]) -> u64 {
             choice: [ToolChoice::Free, ToolChoice::None][source.below(2)],
             schema: Some(&schema).filter(|schema| schema.is_object()),
             max_output: source.number(),
+            manner: &manner,
         };
         let effort = Effort::ALL.get(source.below(4)).map(|(_, effort)| *effort);
         let sent = write(provider, effort, &request, &mut log);

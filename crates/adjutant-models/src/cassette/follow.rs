@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{
-    AgentPath, Event, EventKind, Journal, JournalError, Message, Seq, SessionEntry, SessionId,
+use adjutant_core::{AgentPath, Event, EventKind, Follow, Message, SessionId};
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, join_all},
 };
-use futures_util::future::{BoxFuture, join_all};
 
 use super::conversation::is_notice;
 
@@ -21,55 +22,20 @@ pub enum Step {
 }
 
 /// Knows of the steps of agents.
-pub trait Follow: Send + Sync {
+pub trait FollowSteps: Send + Sync {
     /// Hears of a step that is about to be kept. The future is for when it was kept: the
     /// agent goes on when that is over, and nobody knows of the step before.
     fn follow(&self, step: Step, agent: AgentPath) -> BoxFuture<'static, ()>;
 }
 
-/// A journal whose agents are followed.
-pub struct Followed {
-    journal: Arc<dyn Journal>,
-    follower: Arc<dyn Follow>,
-}
+/// Tells of the steps in what a journal keeps.
+pub struct Steps(pub Arc<dyn FollowSteps>);
 
-impl Followed {
-    /// Has the agents of a journal followed.
-    pub fn new(journal: Arc<dyn Journal>, follower: Arc<dyn Follow>) -> Self {
-        Self { journal, follower }
-    }
-}
-
-impl Journal for Followed {
-    fn append(
-        &self,
-        session: SessionId,
-        batch: Vec<Event>,
-    ) -> BoxFuture<'static, Result<Seq, JournalError>> {
-        let follow = |event: &Event| Some(self.follower.follow(step(event)?, event.path.clone()));
+impl Follow for Steps {
+    fn follow(&self, _: SessionId, batch: &[Event]) -> Option<BoxFuture<'static, ()>> {
+        let follow = |event: &Event| Some(self.0.follow(step(event)?, event.path.clone()));
         let followed: Vec<_> = batch.iter().filter_map(follow).collect();
-        let kept = self.journal.append(session, batch);
-        if followed.is_empty() {
-            return kept;
-        }
-        Box::pin(async move {
-            let kept = kept.await;
-            join_all(followed).await;
-            kept
-        })
-    }
-
-    fn read(
-        &self,
-        session: SessionId,
-        after: Seq,
-        limit: usize,
-    ) -> BoxFuture<'static, Result<Vec<Arc<Event>>, JournalError>> {
-        self.journal.read(session, after, limit)
-    }
-
-    fn sessions(&self) -> BoxFuture<'static, Result<Vec<SessionEntry>, JournalError>> {
-        self.journal.sessions()
+        (!followed.is_empty()).then(|| join_all(followed).map(|_| ()).boxed())
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     Cassette,
     file::{End, Exchange, Failure, Found, Info},
     fold::Folded,
-    follow::{Follow, Step},
+    follow::{FollowSteps, Step},
     natural,
     normal::{Ids, Normal},
     order::Order,
@@ -38,7 +38,7 @@ use crate::{
 /// it to, when that agent asks the same again. The journal has to be [`Followed`], as when
 /// it was recorded, or else agents that work side by side wait for one another in vain.
 ///
-/// [`Followed`]: super::Followed
+/// [`Followed`]: adjutant_core::Followed
 pub struct Player {
     deck: Arc<Deck>,
     models: BTreeMap<String, Found>,
@@ -106,7 +106,7 @@ impl Models for Player {
     }
 }
 
-impl Follow for Player {
+impl FollowSteps for Player {
     fn follow(&self, step: Step, agent: AgentPath) -> BoxFuture<'static, ()> {
         let deck = Arc::clone(&self.deck);
         Box::pin(async move {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{
     Cassette,
     conversation::{Conversation, News, is_notice},
-    follow::{Follow, Step},
+    follow::{FollowSteps, Step},
     redact::Redactor,
     save,
 };
@@ -51,7 +51,7 @@ impl Models for Recorder {
     }
 }
 
-impl Follow for Recorder {
+impl FollowSteps for Recorder {
     fn follow(&self, step: Step, agent: AgentPath) -> BoxFuture<'static, ()> {
         if step == Step::Heard {
             self.tape.lock().went_on(&agent);

@@ -13,8 +13,8 @@ use serde_json::{Value, json, value::RawValue};
 
 use self::reader::Reader;
 use super::{
-    Dialect, Read, Speaker, cache_key, finish, fit_arguments, fit_id, fit_name, hash_of, put,
-    schema,
+    Dialect, Read, Speaker, cache_key, choosing, finish, fit_arguments, fit_id, fit_name, hash_of,
+    put, schema,
 };
 use crate::provider::{Ids, Thinking, Thoughts};
 
@@ -109,8 +109,9 @@ impl<'a> Declaration<'a> {
 }
 
 fn tail(speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
-    let Speaker { quirks, effort, .. } = speaker;
+    let Speaker { quirks, .. } = speaker;
     let mut tail = json!({});
+    choosing(&mut tail, request);
     tail[quirks.max_tokens] = request.max_output.into();
     if quirks.reports_usage {
         tail["stream_options"] = json!({ "include_usage": true });
@@ -121,7 +122,7 @@ fn tail(speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
     if quirks.takes_cache_key {
         tail["prompt_cache_key"] = cache_key(speaker, request).into();
     }
-    if let Some(effort) = effort
+    if let Some(effort) = speaker.effort_of(request)
         && quirks.thinking != Thinking::None
     {
         tail["reasoning_effort"] = effort.name().into();

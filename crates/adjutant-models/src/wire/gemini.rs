@@ -10,13 +10,15 @@ mod tests;
 
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
-use adjutant_core::{Image, Message, Part, Request, ToolCall, ToolChoice, ToolResult};
+use adjutant_core::{
+    Effort, Image, Manner, Message, Part, Request, ToolCall, ToolChoice, ToolResult,
+};
 use serde_json::{Value, json};
 
 use self::reader::Reader;
 use super::{Dialect, Read, Speaker, finish, fit_arguments, fit_name, put};
 use crate::{
-    effort::Effort,
+    effort::budget,
     provider::{Schema, Thinking},
 };
 
@@ -92,10 +94,16 @@ impl Dialect for Gemini {
     }
 
     fn tail(&self, speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
-        let Speaker { effort, quirks, .. } = speaker;
+        let quirks = &speaker.quirks;
         let mut config = json!({ "maxOutputTokens": request.max_output });
+        let Manner { temperature, top_p, .. } = request.manner;
+        for (name, value) in [("temperature", temperature), ("topP", top_p)] {
+            if let Some(value) = value {
+                config[name] = Value::Number(value.clone());
+            }
+        }
         let thinking = |effort| thinking(quirks.thinking, effort, request.max_output);
-        if let Some(thinking) = effort.and_then(thinking) {
+        if let Some(thinking) = speaker.effort_of(request).and_then(thinking) {
             config["thinkingConfig"] = thinking;
         }
         if let Some(schema) = request.schema
@@ -136,7 +144,7 @@ fn thinking(quirk: Thinking, effort: Effort, max_output: u64) -> Option<Value> {
         Thinking::Level => config["thinkingLevel"] = effort.name().into(),
         // Without room for a budget, the model is left to find its own.
         Thinking::Budget => {
-            if let Some(budget) = effort.budget(max_output) {
+            if let Some(budget) = budget(effort, max_output) {
                 config["thinkingBudget"] = budget.into();
             }
         }

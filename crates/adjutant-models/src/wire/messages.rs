@@ -23,8 +23,11 @@ use adjutant_core::{Image, Message, Part, Request, ToolCall, ToolChoice, ToolRes
 use serde_json::{Map, Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, finish, fit_arguments, fit_id, fit_name, put};
-use crate::provider::{Schema, Thinking};
+use super::{Dialect, Read, Speaker, choosing, finish, fit_arguments, fit_id, fit_name, put};
+use crate::{
+    effort::budget,
+    provider::{Schema, Thinking},
+};
 
 const USER: &str = "user";
 const ASSISTANT: &str = "assistant";
@@ -126,18 +129,19 @@ fn head(model: &str, request: &Request<'_>) -> Vec<u8> {
 /// Returns what may differ from turn to turn.
 fn settings(speaker: &Speaker, request: &Request<'_>) -> Value {
     let mut settings = json!({ "max_tokens": request.max_output });
+    choosing(&mut settings, request);
     if request.choice == ToolChoice::None && !request.tools.is_empty() {
         settings["tool_choice"] = json!({ "type": "none" });
     }
     let mut output = Map::new();
-    match (speaker.effort, speaker.quirks.thinking) {
+    match (speaker.effort_of(request), speaker.quirks.thinking) {
         (Some(effort), Thinking::Level) => {
             // Newer models show nothing of what they think unless they are asked to.
             settings["thinking"] = json!({ "type": "adaptive", "display": "summarized" });
             output.insert("effort".to_owned(), effort.name().into());
         }
         (Some(effort), Thinking::Budget) => {
-            if let Some(budget) = effort.budget(request.max_output) {
+            if let Some(budget) = budget(effort, request.max_output) {
                 settings["thinking"] = json!({ "type": "enabled", "budget_tokens": budget });
             }
         }

@@ -15,7 +15,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::reader::Reader;
-use super::{Dialect, Read, Speaker, cache_key, finish, fit_arguments, fit_id, fit_name, schema};
+use super::{
+    Dialect, Read, Speaker, cache_key, choosing, finish, fit_arguments, fit_id, fit_name, schema,
+};
 use crate::provider::Thinking;
 
 /// The longest id of a call.
@@ -82,13 +84,14 @@ impl Dialect for Responses {
 
     fn tail(&self, speaker: &Speaker, request: &Request<'_>) -> Vec<u8> {
         let mut tail = json!({ "max_output_tokens": request.max_output.max(LEAST_OUTPUT) });
+        choosing(&mut tail, request);
         if request.choice == ToolChoice::None && !request.tools.is_empty() {
             tail["tool_choice"] = "none".into();
         }
         if speaker.quirks.takes_cache_key {
             tail["prompt_cache_key"] = cache_key(speaker, request).into();
         }
-        if let Some(effort) = speaker.effort
+        if let Some(effort) = speaker.effort_of(request)
             && speaker.quirks.thinking != Thinking::None
             && thinks(&speaker.model)
         {

@@ -3,12 +3,15 @@
 use std::sync::{Arc, LazyLock};
 
 use adjutant_core::{
-    AgentPath, Delta, Effect, Message, ModelError, Part, Request, ToolChoice, ToolSpec, WireLog,
+    AgentPath, Delta, Effect, Manner, Message, ModelError, Part, Request, ToolChoice, ToolSpec,
+    WireLog,
 };
 use serde_json::{Value, json};
 
 use super::{Dialect, Speaker};
 use crate::provider::Provider;
+
+static USUAL: LazyLock<Manner> = LazyLock::new(Manner::default);
 
 static ROOT: LazyLock<AgentPath> = LazyLock::new(AgentPath::root);
 
@@ -36,6 +39,7 @@ pub(super) fn request<'a>(messages: &'a [Arc<Message>], tools: &'a [Arc<ToolSpec
         choice: ToolChoice::Free,
         schema: None,
         max_output: 99,
+        manner: &USUAL,
     }
 }
 

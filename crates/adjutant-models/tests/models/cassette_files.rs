@@ -150,6 +150,7 @@ async fn ask(model: &dyn Model, messages: &[Arc<Message>]) -> Result<(), ModelEr
         choice: ToolChoice::Free,
         schema: Some(&json!({ "const": KEY })),
         max_output: 100,
+        manner: &adjutant_core::Manner::default(),
     };
     let answer = model.stream(request, &mut WireLog::default());
     answer.collect::<Vec<_>>().await.into_iter().find_map(Result::err).map_or(Ok(()), Err)

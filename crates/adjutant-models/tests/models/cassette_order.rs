@@ -4,7 +4,7 @@ use std::path::Path;
 
 use adjutant_core::{AgentPath, Delta, Message, Model, Origin};
 use adjutant_models::{
-    cassette::{Follow, Player, Recorder, Redactor, Step},
+    cassette::{FollowSteps, Player, Recorder, Redactor, Step},
     script::{Reply, Script, call},
 };
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -56,7 +56,7 @@ fn child(agent: &str) -> Asking {
     Asking::new(agent, "work")
 }
 
-async fn end(follow: &dyn Follow, agent: &str) {
+async fn end(follow: &dyn FollowSteps, agent: &str) {
     follow.follow(Step::Ended, path(agent)).await;
 }
 

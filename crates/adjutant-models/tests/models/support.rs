@@ -70,6 +70,7 @@ impl Asking {
             choice: self.choice,
             schema: None,
             max_output: 1000,
+            manner: &adjutant_core::Manner::default(),
         };
         model.stream(request, &mut WireLog::default())
     }

@@ -112,7 +112,7 @@ fn started() -> EventKind {
     let pattern = || vec!["run_command(git *)".parse().unwrap()];
     let authority = Wish {
         mode: Some(Mode::Plan),
-        rules: Rules { allow: pattern(), ask: pattern(), deny: pattern() },
+        rules: Rules { allow: pattern(), ask: pattern(), deny: pattern(), only: pattern() },
         access: Access::AllowList { tools: [AWKWARD.to_owned()].into() },
         scope: Some(AWKWARD.into()),
         depth: Some(u8::MAX),

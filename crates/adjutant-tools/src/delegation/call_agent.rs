@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use adjutant_core::{
-    Definitions, Effect, Grant, Host, Limits, Listed, Order, Refusal, ToolError, ToolSpec,
+    Caller, Definitions, Effect, Grant, Host, Limits, Listed, Order, Refusal, ToolError, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,9 +28,11 @@ pub(crate) struct Args {
 }
 
 impl CallAgent {
-    async fn order(&self, args: Args) -> Result<Order, ToolError> {
+    async fn order(&self, args: Args, host: &dyn Host) -> Result<Order, ToolError> {
         let wanted = task(args.task)?;
-        let order = self.definitions.order(&args.agent).await;
+        let agent = host.order().agent.as_deref();
+        let caller = Caller { agent, grant: host.grant(), workdir: host.workdir() };
+        let order = self.definitions.order(caller, &args.agent).await;
         let mut order = order.map_err(|why| ToolError::from(Refusal::NoAgent(why)))?;
         let Limits { authority, allowance, asked, .. } = &mut order.limits;
         authority.mode = authority.mode.or(self.settings.child_mode);
@@ -85,7 +87,7 @@ impl TypedTool for CallAgent {
                 names.join(", ")
             )));
         }
-        let order = self.order(args).await?;
+        let order = self.order(args, host).await?;
         blocking::run(&self.settings, delegation, order, None).await
     }
 }

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use adjutant_core::{AllowedModel, AllowedModels, Mode, OnError, Pattern, Peers};
+use adjutant_core::{AllowedModel, AllowedModels, Effort, Mode, OnError, Pattern, Peers};
 use adjutant_engine::{ChildInstructions, ChildQuestions, ChildrenAtEnd, Unattended};
-use adjutant_models::{Effort, Format, ProviderSettings};
+use adjutant_models::{Format, ProviderSettings};
 use adjutant_store::Durability;
 #[cfg(feature = "mcp")]
 use adjutant_tools::mcp::ServerSettings;

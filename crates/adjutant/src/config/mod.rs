@@ -29,9 +29,9 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Allowance, Mode, Rules};
+use adjutant_core::{Allowance, Effort, Mode, Rules};
 use adjutant_engine::Settings;
-use adjutant_models::{Effort, PROVIDERS, ProviderSettings, Providers, Unfit};
+use adjutant_models::{PROVIDERS, ProviderSettings, Providers, Unfit};
 use adjutant_store::Durability;
 use adjutant_tools::{DelegationSettings, Hook, WebSettings};
 
@@ -317,6 +317,7 @@ mod tests {
 
     fn around() -> Surroundings {
         Surroundings {
+            home: None,
             directory: "/nowhere".into(),
             config_home: "/nowhere/config".into(),
             data_home: "/nowhere/data".into(),
@@ -466,6 +467,7 @@ mod tests {
             allow: vec![rule("read_file")],
             ask: vec![rule("edit_file(src/**)")],
             deny: vec![rule("web_fetch"), rule("run_command(rm *)")],
+            only: Vec::new(),
         };
         assert_eq!(config.rules.last(), Some(&expected));
     }

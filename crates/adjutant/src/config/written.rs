@@ -251,6 +251,16 @@ impl Written {
         Ok(())
     }
 
+    /// Reports whether a key was set for this run alone: on the command line, in the environment or
+    /// by a program.
+    pub(crate) fn is_commanded(&self, name: &str) -> bool {
+        let last = self.assignments.iter().rfind(|assignment| assignment.name() == name);
+        last.is_some_and(|last| {
+            use Source::{Builder, Environment, Flag};
+            matches!(last.source, Environment { .. } | Flag { .. } | Builder)
+        })
+    }
+
     /// Returns every rule that holds: its list, the rule and where it is written.
     pub(crate) fn rules(&self) -> Vec<(&'static str, String, String)> {
         let lists = self.assignments.iter().filter_map(|assignment| {

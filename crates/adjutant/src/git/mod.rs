@@ -13,9 +13,7 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{
-    AgentPath, Event, EventKind, Journal, JournalError, Seq, SessionEntry, SessionId,
-};
+use adjutant_core::{AgentPath, Event, EventKind, Follow, Followed, Journal, SessionId};
 use adjutant_tools::git::Repository;
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
@@ -77,7 +75,8 @@ impl Work {
 
     /// Returns the journal, followed.
     pub(crate) fn follow(&self, journal: Arc<dyn Journal>) -> Arc<dyn Journal> {
-        Arc::new(Followed { journal, done: Arc::clone(&self.done) })
+        let follower = Arc::new(Checkpointing(Arc::clone(&self.done)));
+        Arc::new(Followed::new(journal, follower))
     }
 
     /// Commits, if that is wanted and the task was completed, and returns what a person should
@@ -138,39 +137,13 @@ impl Done {
     }
 }
 
-/// A journal that has the root wait for a checkpoint at the end of its turn.
-struct Followed {
-    journal: Arc<dyn Journal>,
-    done: Arc<Done>,
-}
+/// Has the root wait for a checkpoint at the end of its turn.
+struct Checkpointing(Arc<Done>);
 
-impl Journal for Followed {
-    fn append(
-        &self,
-        session: SessionId,
-        batch: Vec<Event>,
-    ) -> BoxFuture<'static, Result<Seq, JournalError>> {
-        let (is_end, done) = (self.done.note(&batch), Arc::clone(&self.done));
-        let written = self.journal.append(session, batch);
-        Box::pin(async move {
-            let written = written.await;
-            if is_end {
-                done.checkpoint(session).await;
-            }
-            written
-        })
-    }
-
-    fn read(
-        &self,
-        session: SessionId,
-        after: Seq,
-        limit: usize,
-    ) -> BoxFuture<'static, Result<Vec<Arc<Event>>, JournalError>> {
-        self.journal.read(session, after, limit)
-    }
-
-    fn sessions(&self) -> BoxFuture<'static, Result<Vec<SessionEntry>, JournalError>> {
-        self.journal.sessions()
+impl Follow for Checkpointing {
+    fn follow(&self, session: SessionId, batch: &[Event]) -> Option<BoxFuture<'static, ()>> {
+        let is_end = self.0.note(batch);
+        let done = Arc::clone(&self.0);
+        is_end.then(|| Box::pin(async move { done.checkpoint(session).await }) as _)
     }
 }

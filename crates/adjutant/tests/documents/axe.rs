@@ -3,7 +3,7 @@
 use std::{num::NonZeroU64, sync::Arc};
 
 use adjutant::core::{
-    Allowance, Definitions, EventKind, Limits, Listed, ModelError, Order, Trouble,
+    Allowance, Caller, Definitions, EventKind, Limits, Listed, ModelError, Order, Trouble,
 };
 use adjutant_models::script::{Call, Reply, Script, call};
 use futures_util::future::BoxFuture;
@@ -37,7 +37,7 @@ impl Definitions for Book {
         list.unwrap_or_default().iter().map(listed).collect()
     }
 
-    fn order<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Order, String>> {
+    fn order<'a>(&'a self, _: Caller<'a>, name: &'a str) -> BoxFuture<'a, Result<Order, String>> {
         let mut order = Order { name: name.to_owned(), ..Order::default() };
         order.instructions = Some(format!("You are a {name}."));
         if name == "lint-checker" {

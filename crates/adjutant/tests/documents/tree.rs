@@ -132,6 +132,8 @@ fn root(config: &Config, workdir: std::path::PathBuf) -> Root {
         allowance: config.allowance,
         workdir,
         stay: Stay::UntilDone,
+        agent: None,
+        manner: adjutant::core::Manner::default(),
     }
 }
 

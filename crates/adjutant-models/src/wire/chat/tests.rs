@@ -1,10 +1,7 @@
-use adjutant_core::{Delta, ModelError, Origin, StopReason, Trouble, Usage};
+use adjutant_core::{Delta, Effort, ModelError, Origin, StopReason, Trouble, Usage};
 
 use super::*;
-use crate::{
-    effort::Effort,
-    wire::testing::{assert_only_grows, fresh, message, read, request, speaker, tool},
-};
+use crate::wire::testing::{assert_only_grows, fresh, message, read, request, speaker, tool};
 
 fn call(id: &str, arguments: Value) -> Part {
     let (id, name) = (id.into(), "read_file".to_owned());

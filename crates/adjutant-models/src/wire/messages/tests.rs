@@ -1,11 +1,8 @@
-use adjutant_core::{Native, Origin, ToolSpec, WireLog};
+use adjutant_core::{Effort, Native, Origin, ToolSpec, WireLog};
 use bytes::Bytes;
 
 use super::*;
-use crate::{
-    effort::Effort,
-    wire::testing::{self, assert_only_grows, request, speaker, tool},
-};
+use crate::wire::testing::{self, assert_only_grows, request, speaker, tool};
 
 const ME: &str = "anthropic/m";
 

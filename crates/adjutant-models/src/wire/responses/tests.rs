@@ -1,12 +1,9 @@
-use adjutant_core::{Delta, ModelError, Native, Origin, StopReason, Trouble, Usage};
+use adjutant_core::{Delta, Effort, ModelError, Native, Origin, StopReason, Trouble, Usage};
 
 use super::*;
-use crate::{
-    effort::Effort,
-    wire::{
-        chat::Chat,
-        testing::{assert_only_grows, fresh, message, read, request, speaker, tool},
-    },
+use crate::wire::{
+    chat::Chat,
+    testing::{assert_only_grows, fresh, message, read, request, speaker, tool},
 };
 
 /// An item of each kind, as servers write them: spaces and the order of keys are theirs.
