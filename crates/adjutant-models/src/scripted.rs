@@ -7,8 +7,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentPath, Delta, Message, Model, ModelError, ModelInfo, Part, Request, StopReason, ToolCall,
-    ToolChoice, Trouble, WireLog,
+    AgentPath, Delta, Manner, Message, Model, ModelError, ModelInfo, Part, Request, StopReason,
+    ToolCall, ToolChoice, Trouble, WireLog,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
 
@@ -52,6 +52,8 @@ pub struct Seen {
     pub choice: ToolChoice,
     /// The most tokens in the answer.
     pub max_output: u64,
+    /// How the model was to go about it.
+    pub manner: Manner,
 }
 
 impl Scripted {
@@ -172,6 +174,7 @@ impl Seen {
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             choice: request.choice,
             max_output: request.max_output,
+            manner: request.manner.clone(),
         }
     }
 }

@@ -216,3 +216,51 @@ fn read_only_leaves_what_changes_nothing() {
     let names: Vec<_> = offered.map(|(name, _)| *name).collect();
     assert_eq!(names, ["read_file", "sub_agent"]);
 }
+
+fn run(words: Target) -> Vec<Touch> {
+    vec![Touch { effect: Effect::Execute, target: words }]
+}
+
+#[test]
+fn of_a_tool_only_such_calls_are_left_as_are_named() {
+    let only = ["run_command(git *)", "run_command(ls)"].map(|rule| rule.parse().unwrap());
+    let rules = Rules { only: only.into(), ..Rules::default() };
+    let path = AgentPath::root().child("a", 1);
+    let wish = Wish { rules, ..Wish::default() };
+    let (child, _) = root(Mode::Dangerous).narrow(path, &wish).unwrap();
+    let command = spec("run_command", Effect::Execute);
+    let verdict = |target| child.judge(&command, &run(target)).verdict;
+    let words = |words: &str| Target::Words(words.to_owned());
+    assert_eq!(verdict(words("git status")), Verdict::Allow);
+    assert_eq!(verdict(words("ls")), Verdict::Allow);
+    for other in ["rm x", "git", "ls -l"] {
+        assert_eq!(verdict(words(other)), Verdict::Deny, "{other}");
+    }
+    // What nobody can tell, and what is no words at all, is none of those.
+    assert_eq!(verdict(Target::Unclear("git $X".to_owned())), Verdict::Deny);
+    assert_eq!(verdict(Target::Path("/project/a".into())), Verdict::Deny);
+    assert_eq!(child.judge(&command, &[]).verdict, Verdict::Deny);
+    let both = [run(words("git status")), run(words("rm x"))].concat();
+    assert_eq!(
+        child.explain(&command, &both),
+        "`run_command` is denied: only such as `run_command(git *)` is left to `root.a-1`"
+    );
+    let edit = spec("edit_file", Effect::Write);
+    assert_eq!(child.judge(&edit, &write("/project/a")).verdict, Verdict::Allow);
+}
+
+#[test]
+fn a_star_at_the_end_of_a_tools_name_is_any_ending() {
+    let tools = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let offers = |access: Access, name: &str| {
+        let wish = Wish { access, ..Wish::default() };
+        let child = root(Mode::Auto).narrow(AgentPath::root().child("a", 1), &wish).unwrap().0;
+        child.offers(&spec(name, Effect::Read))
+    };
+    let allowed = || Access::AllowList { tools: tools(&["mcp__docs__*"]) };
+    let denied = || Access::DenyList { tools: tools(&["mcp__docs__*"]) };
+    for (name, is_meant) in [("mcp__docs__find", true), ("mcp__doc", false), ("read_file", false)] {
+        assert_eq!(offers(allowed(), name), is_meant, "{name}");
+        assert_eq!(offers(denied(), name), !is_meant, "{name}");
+    }
+}

@@ -166,3 +166,28 @@ fn what_is_not_apart_stands_for_nothing() {
         assert!(matches!(refused, Refusal::NoWorktree(_)), "{place}: {refused}");
     }
 }
+
+#[test]
+fn what_is_left_of_a_tool_in_the_original_is_left_in_its_copy() {
+    let only = vec!["edit_file(src/**)".parse().unwrap(), "edit_file(/project/b)".parse().unwrap()];
+    let rules = Rules { only, ..Rules::default() };
+    let parent = root(Mode::Auto, Rules::default(), "/project");
+    let wish = Wish { rules, ..Wish::default() };
+    let child = into_copy(&parent, &wish, "/data/copy", "/project").unwrap();
+    for (place, verdict) in [("src/a", Verdict::Allow), ("b", Verdict::Allow), ("a", Verdict::Deny)]
+    {
+        assert_eq!(writes(&child, &format!("/data/copy/{place}")), verdict, "{place}");
+    }
+}
+
+#[test]
+fn a_path_of_the_top_is_found_in_the_last_copy() {
+    let parent = root(Mode::Auto, Rules::default(), "/project");
+    let child = into_copy(&parent, &Wish::default(), "/data/one", "/project").unwrap();
+    let below = into_copy(&child, &Wish::default(), "/data/two", "/data/one").unwrap();
+    let found = |grant: &Grant| grant.place_of("/project/src".as_ref());
+    assert_eq!(found(&parent), Path::new("/project/src"));
+    assert_eq!(found(&child), Path::new("/data/one/src"));
+    assert_eq!(found(&below), Path::new("/data/two/src"));
+    assert_eq!(below.place_of("/etc".as_ref()), Path::new("/etc"));
+}

@@ -15,6 +15,7 @@ mod hook_is_ignored;
 mod isolation_is_ignored;
 mod journal_fails;
 mod limit_is_not_kept;
+mod manner_is_ignored;
 mod message_goes_astray;
 mod model_breaks;
 mod model_is_not_allowed;

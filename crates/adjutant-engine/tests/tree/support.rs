@@ -10,9 +10,9 @@ use std::{
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Answer, Bus, Charter, Command, Delegation, Delta, Effect, Event,
-    EventKind, Grant, Held, Hooks, Host, Journal, Message, Mode, Model, ModelError, ModelInfo,
-    NoRulebook, Origin, Outcome, Price, QuestionId, Receipt, Refusal, Request, Rules, SessionId,
-    Tool, ToolError, ToolSpec, WireLog, Workshop,
+    EventKind, Grant, Held, Hooks, Host, Journal, Manner, Message, Mode, Model, ModelError,
+    ModelInfo, NoRulebook, Origin, Outcome, Price, QuestionId, Receipt, Refusal, Request, Rules,
+    SessionId, Tool, ToolError, ToolSpec, WireLog, Workshop,
 };
 use adjutant_engine::{Attendance, Events, Parts, Root, Seen, Session, Settings};
 use adjutant_models::{Catalogue, Pace, Scripted, script::Script};
@@ -55,6 +55,7 @@ pub(crate) struct Plan {
     settings: Settings,
     stay: adjutant_core::Stay,
     schema: Option<Value>,
+    manner: Manner,
     tools: Vec<Arc<dyn Tool>>,
     models: Vec<(&'static str, Arc<dyn Model>)>,
     hooks: Option<Arc<dyn Hooks>>,
@@ -86,6 +87,7 @@ impl Plan {
             settings: Settings::default(),
             stay: adjutant_core::Stay::UntilDone,
             schema: None,
+            manner: Manner::default(),
             tools: adjutant_tools::all(&adjutant_tools::Settings::default()),
             models: Vec::new(),
             hooks: None,
@@ -142,6 +144,11 @@ impl Plan {
         Self { schema: Some(schema), ..self }
     }
 
+    /// Has a root that works like this.
+    pub(crate) fn manner(self, manner: Manner) -> Self {
+        Self { manner, ..self }
+    }
+
     /// Has its own tools set up in another way; those added before are gone.
     pub(crate) fn delegating(mut self, change: impl FnOnce(&mut DelegationSettings)) -> Self {
         let mut settings = adjutant_tools::Settings::default();
@@ -188,7 +195,7 @@ impl Plan {
         let (model, system) = ("test".to_owned(), "be brief".into());
         let (allowance, stay) = (self.allowance, self.stay);
         let schema = self.schema.clone().map(Arc::new);
-        let (agent, manner) = (None, adjutant_core::Manner::default());
+        let (agent, manner) = (None, self.manner.clone());
         Root { model, system, schema, grant, allowance, workdir, stay, agent, manner }
     }
 
