@@ -2,7 +2,7 @@
 //! tool lists.
 
 /// Their names, and ours.
-const ALIASES: [(&str, &[&str]); 26] = [
+const ALIASES: [(&str, &[&str]); 30] = [
     ("Read", &["read_file"]),
     ("View", &["read_file"]),
     ("NotebookRead", &["read_file"]),
@@ -10,13 +10,15 @@ const ALIASES: [(&str, &[&str]); 26] = [
     ("Edit", &["edit_file", "multi_edit"]),
     ("MultiEdit", &["multi_edit"]),
     ("str_replace_editor", &["edit_file", "multi_edit"]),
-    ("apply_patch", &["edit_file", "multi_edit", "write_file", "delete_file"]),
+    ("apply_patch", PATCHES),
+    ("patch", PATCHES),
     ("replace", &["edit_file", "multi_edit"]),
     ("Glob", &["find_files"]),
     ("Grep", &["search_files"]),
     ("search_file_content", &["search_files"]),
     ("grep_search", &["search_files"]),
     ("LS", &["list_dir"]),
+    ("list", &["list_dir"]),
     ("list_directory", &["list_dir"]),
     ("Bash", COMMANDS),
     ("shell", COMMANDS),
@@ -28,13 +30,16 @@ const ALIASES: [(&str, &[&str]); 26] = [
     ("WebFetch", &["web_fetch"]),
     ("fetch", &["web_fetch"]),
     ("Task", &["sub_agent"]),
+    ("Agent", &["sub_agent"]),
     ("AskUserQuestion", &["ask_user"]),
+    ("question", &["ask_user"]),
 ];
 
+const PATCHES: &[&str] = &["edit_file", "multi_edit", "write_file", "delete_file"];
 const COMMANDS: &[&str] = &["run_command", "read_output", "write_input", "stop_command"];
 
 /// Returns what another product's tool is called here, in whatever case it is written.
-pub(crate) fn ours(name: &str) -> Option<&'static [&'static str]> {
+pub fn ours(name: &str) -> Option<&'static [&'static str]> {
     let found = ALIASES.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
     found.map(|(_, ours)| *ours)
 }

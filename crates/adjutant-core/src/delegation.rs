@@ -294,6 +294,10 @@ fn list(paths: &[PathBuf]) -> String {
 /// The verbs of delegation, for one agent. An agent is named by its id or its
 /// path; one that is not below the caller does not exist, as far as these can tell.
 pub trait Delegation: Send + Sync {
+    /// Reserves the number of a child that takes time to order, so that children have the numbers
+    /// of the calls they come from however long that takes.
+    fn reserve(&self) -> u32;
+
     /// Starts a child and returns at once.
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Started, Refusal>>;
 

@@ -271,6 +271,18 @@ impl Grant {
         })
     }
 
+    /// Reports whether a path may be shown to the agent without a question: whether a tool would
+    /// be allowed to read it, if the agent had that tool.
+    pub fn shows(&self, tool: &ToolSpec, path: &Path) -> bool {
+        let touch = Touch { effect: Effect::Read, target: Target::Path(path.to_owned()) };
+        let mut act = self.act(&touch);
+        self.0.line().all(|layer| {
+            let (verdict, _) = layer.by_rules(tool, &act);
+            layer.move_out(&mut act);
+            verdict == Verdict::Allow
+        })
+    }
+
     /// Reports whether the agent has the tool at all.
     pub fn offers(&self, tool: &ToolSpec) -> bool {
         let is_reachable = tool.effect != Effect::Delegate || self.may_delegate();
@@ -463,6 +475,11 @@ impl Layer {
         if !self.admits(tool) {
             return (Verdict::Deny, Because::Access);
         }
+        self.by_rules(tool, act)
+    }
+
+    /// Returns what becomes of an act with a tool, whether the agent has that or not.
+    fn by_rules(&self, tool: &ToolSpec, act: &Act<'_>) -> (Verdict, Because) {
         let (by_mode, because) = self.by_mode(act);
         let target = &act.touch.target;
         if let Some(bound) = self.bound(tool, target) {

@@ -55,6 +55,7 @@ pub mod vault;
 pub mod wire;
 pub mod workshop;
 
+pub use alias::ours as our_names;
 pub use allowance::{Allowance, Exhausted, Measure};
 pub use allowlist::{AllowedModel, AllowedModels, BadModelName};
 pub use bus::{Address, Bus, Detail, Errand, Sight, Undelivered, Watch};
@@ -64,7 +65,7 @@ pub use comms::{Comms, Peer};
 pub use definitions::{Caller, Definitions, Listed};
 pub use delegation::{Delegation, Refusal, Report, Started, State, Status, WaitFor};
 pub use event::{Chosen, Event, EventKind, Fragment, Millis, Seq};
-pub use grant::{Access, Charter, Clamp, Grant, Wish};
+pub use grant::{Access, Charter, Clamp, Grant, Wish, names};
 pub use handover::{Handed, Handover};
 pub use history::History;
 pub use hooks::{HookedCall, Hooks, Occasion, Scene};

@@ -54,6 +54,9 @@ pub struct Order {
     /// How it is to work.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub manner: Manner,
+    /// Its number among its siblings, if that was [reserved](crate::Delegation::reserve).
+    #[serde(skip)]
+    pub number: Option<u32>,
 }
 
 /// What a child goes without.

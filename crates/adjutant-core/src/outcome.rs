@@ -133,6 +133,12 @@ pub struct Artifact {
     pub bytes: u64,
 }
 
+impl fmt::Display for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes)", self.path.escape_debug(), self.bytes)
+    }
+}
+
 /// The facts of an agent's work, made by the runtime and never by the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {

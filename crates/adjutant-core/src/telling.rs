@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{AgentId, AgentPath, Micros, Receipt, Report};
+use crate::{AgentId, AgentPath, Artifact, Micros, Receipt, Report};
 
 /// The most bytes of an agent's words that are told at one time.
 const MOST_BYTES: usize = 32 * 1024;
@@ -72,10 +72,14 @@ impl Receipt {
         files.chain(self.notes()).collect()
     }
 
-    /// Returns what did not go as it was meant to, and what became of changes.
+    /// Returns what was handed back, what did not go as it was meant to, and what became of
+    /// changes.
     pub fn notes(&self) -> Vec<String> {
-        let Self { unfinished, uncontained, unheard, handover, .. } = self;
+        let Self { artifacts, unfinished, uncontained, unheard, handover, .. } = self;
         let mut notes: Vec<String> = self.clamped.iter().map(ToString::to_string).collect();
+        if !artifacts.is_empty() {
+            notes.push(format!("handed back {}", some(artifacts.iter().map(Artifact::to_string))));
+        }
         if !unfinished.is_empty() {
             notes.push(format!(
                 "did not finish: {}",
@@ -125,6 +129,7 @@ mod tests {
             read: (10..22).map(|number| format!("{number}.rs")).collect(),
             modified: ["b\n.rs".to_owned()].into(),
             clamped: vec![Clamp { what: "tokens".into(), asked: "9".into(), given: "5".into() }],
+            artifacts: vec![Artifact { path: "/kept/a\nb.md".into(), bytes: 7 }],
             unfinished: vec![path.child("sub", 2)],
             uncontained: vec!["sleep 9".into()],
             unheard: (0..12).map(|number| format!("{number}\n")).collect(),
@@ -142,6 +147,7 @@ mod tests {
             "read 10.rs, 11.rs, 12.rs, 13.rs, 14.rs, 15.rs, 16.rs, 17.rs, 18.rs, 19.rs and 2 more",
             r"modified b\n.rs",
             "tokens 9 was cut to 5",
+            r"handed back /kept/a\nb.md (7 bytes)",
             "did not finish: root.sub-1.sub-2",
             "may still be running: sleep 9",
             r#"did not hear: "0\n", "1\n", "2\n", "3\n", "4\n", "5\n", "6\n", "7\n", "8\n", "9\n" and 2 more"#,

@@ -29,6 +29,8 @@ pub struct Node {
     pub id: AgentId,
     /// The parent's call that started it.
     pub call: Option<CallId>,
+    /// The named agent it is.
+    pub agent: Option<String>,
     /// What it was asked to do.
     pub task: String,
     /// The model it runs on.
@@ -87,6 +89,7 @@ impl Tree {
                 path: event.path.clone(),
                 id: event.id,
                 call: event.call.clone(),
+                agent: order.agent.clone(),
                 task: order.task.clone(),
                 model: Arc::clone(model),
                 mode: *mode,

@@ -12,6 +12,10 @@ use tokio::time::timeout;
 use crate::{host::CallHost, plan, revival, roster::Entry, start::start};
 
 impl Delegation for CallHost {
+    fn reserve(&self) -> u32 {
+        self.seat.family.next()
+    }
+
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Started, Refusal>> {
         Box::pin(start(self, order))
     }

@@ -41,7 +41,8 @@ pub(crate) async fn start(host: &CallHost, mut order: Order) -> Result<Started, 
     order.manner.calls = order.manner.calls.max(above.order.manner.calls);
     let (model, chosen) = choice::model(above, &order)?;
     let places = Places::take(shared, &above.family.places)?;
-    let path = above.path().child(&order.name, above.family.next());
+    let number = order.number.unwrap_or_else(|| above.family.next());
+    let path = above.path().child(&order.name, number);
     above.entry.purse.check()?;
     let mut clamped = settle_share(above, &mut order.limits);
     let allowance = order.limits.allowance;

@@ -192,6 +192,19 @@ impl Figures {
         models
     }
 
+    /// Returns the newest of a provider's models that our figures know of a family, such as
+    /// `claude-opus`: the one of the highest version.
+    pub fn newest(provider: &str, family: &str) -> Option<String> {
+        let figures = Self(vec![Layer::parse(None, &part_about(provider)).ok()?]);
+        let version = |model: &str| {
+            let numbers = model.strip_prefix(family)?.strip_prefix('-')?.split('-');
+            numbers.map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()
+        };
+        let models = figures.models(provider).into_iter();
+        let versions = models.filter_map(|model| Some((version(model)?, model)));
+        versions.max().map(|(_, model)| model.to_owned())
+    }
+
     /// Returns the rows about a model, those that count more first.
     fn rows<'a>(
         &'a self,
@@ -307,6 +320,16 @@ mod tests {
         fs::write(&file, user).unwrap();
         let figures = Figures::read(&file, |name| Provider::find(name).is_some());
         figures.map_err(|why| why.replace(file.to_str().unwrap(), "models.toml"))
+    }
+
+    #[test]
+    fn the_newest_of_a_family_is_that_of_the_highest_version() {
+        let newest = |family| Figures::newest("anthropic", family);
+        assert_eq!(newest("claude-opus").as_deref(), Some("claude-opus-5-5"));
+        assert_eq!(newest("claude-fable").as_deref(), Some("claude-fable-5-1"));
+        assert_eq!(newest("claude-opus-4").as_deref(), Some("claude-opus-4-8"));
+        assert_eq!(newest("claude"), None);
+        assert_eq!(Figures::newest("nobody", "claude-opus"), None);
     }
 
     #[test]

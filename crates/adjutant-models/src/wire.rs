@@ -436,4 +436,45 @@ mod tests {
         }
         assert_ne!(fit_id("a.b", 40), fit_id("a:b", 40));
     }
+
+    #[test]
+    fn an_agents_own_manner_is_told_in_every_language_and_counts_more() {
+        use adjutant_core::{Effort, Manner};
+        use serde_json::{Number, json};
+
+        use super::{chat::Chat, gemini::Gemini, messages::Messages, responses::Responses};
+        let manner = Manner {
+            temperature: Some(Number::from(0)),
+            top_p: Number::from_f64(0.5),
+            effort: Some(Effort::High),
+            ..Manner::default()
+        };
+        let languages: [(&dyn Dialect, _, [&str; 3]); 4] = [
+            (&Chat, "openrouter", ["/temperature", "/top_p", "/reasoning_effort"]),
+            (&Responses, "openai-responses", ["/temperature", "/top_p", "/reasoning/effort"]),
+            (&Messages, "anthropic", ["/temperature", "/top_p", "/output_config/effort"]),
+            (
+                &Gemini,
+                "gemini",
+                [
+                    "/generationConfig/temperature",
+                    "/generationConfig/topP",
+                    "/generationConfig/thinkingConfig/thinkingLevel",
+                ],
+            ),
+        ];
+        let messages = [Arc::new(Message::user(Origin::Person, "hi"))];
+        for (dialect, provider, places) in languages {
+            let mut speaker = testing::speaker(provider, "o9");
+            speaker.effort = Some(Effort::Low);
+            let plain = testing::request(&messages, &[]);
+            let usual = testing::fresh(dialect, &speaker, &plain);
+            let asked = Request { manner: &manner, ..plain };
+            let body = testing::fresh(dialect, &speaker, &asked);
+            let told = places.map(|place| body.pointer(place).cloned().unwrap_or_default());
+            assert_eq!(told, [json!(0), json!(0.5), json!("high")], "{provider}: {body}");
+            let told = places.map(|place| usual.pointer(place).cloned().unwrap_or_default());
+            assert_eq!(told, [json!(null), json!(null), json!("low")], "{provider}: {usual}");
+        }
+    }
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use adjutant_core::{
-    AgentId, AgentPath, Ask, Cause, Clamp, Detail, Ending, Handover, Node, Receipt, SessionId,
-    Tree, Usage,
+    AgentId, AgentPath, Artifact, Ask, Cause, Clamp, Detail, Ending, Handover, Node, Receipt,
+    SessionId, Tree, Usage,
 };
 use adjutant_engine::Seen;
 use serde::Serialize;
@@ -54,6 +54,8 @@ impl View for Json {
 pub struct RunResult<'a> {
     /// The session, to resume or look at later.
     pub session: SessionId,
+    /// The named agent the root was; `null` if it was none.
+    pub agent: Option<&'a str>,
     /// How the root ended.
     pub ending: Ending,
     /// The root's last words.
@@ -82,6 +84,8 @@ pub struct RunResult<'a> {
     pub files_modified: BTreeSet<&'a str>,
     /// Commands that were run.
     pub commands: Vec<Ran<'a>>,
+    /// Files that were handed back.
+    pub artifacts: Vec<HandedBack<'a>>,
     /// Questions that nobody was there to answer.
     pub unanswered: Vec<Unanswered<'a>>,
     /// What agents asked for and did not get in full.
@@ -99,6 +103,9 @@ pub struct RunResult<'a> {
 pub struct Agent<'a> {
     /// Where it stood.
     pub path: &'a AgentPath,
+    /// The named agent it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<&'a str>,
     /// Who it was.
     pub id: AgentId,
     /// How it ended, or how it stood if it had not.
@@ -127,6 +134,16 @@ pub struct Ran<'a> {
     pub command: &'a str,
     /// Its exit code; `null` if a signal ended it.
     pub code: Option<i32>,
+}
+
+/// A file that was handed back.
+#[derive(Debug, Serialize)]
+pub struct HandedBack<'a> {
+    /// By whom.
+    pub agent: &'a AgentPath,
+    /// Where it is, and how long.
+    #[serde(flatten)]
+    pub artifact: &'a Artifact,
 }
 
 /// A question that nobody was there to answer.
@@ -185,13 +202,15 @@ impl<'a> RunResult<'a> {
         nodes.iter().for_each(|node| tokens += node.usage);
         let micros: u64 = nodes.iter().map(|node| node.micros).sum();
         let unanswered = ended.unanswered.iter();
+        let root = ended.tree.node(&AgentPath::root());
         Self {
             session,
+            agent: root.and_then(|root| root.agent.as_deref()),
             ending: ended.outcome.ending,
             text: &ended.outcome.text,
             reason: ended.outcome.reason.as_deref(),
             cause: ended.outcome.cause,
-            model: ended.tree.node(&AgentPath::root()).map_or("", |root| &root.model),
+            model: root.map_or("", |root| &root.model),
             duration_ms: ended.receipt.millis,
             turns: receipts(nodes).map(|(_, receipt)| receipt.turns).sum(),
             tool_calls: nodes.iter().map(|node| node.calls).sum(),
@@ -204,6 +223,7 @@ impl<'a> RunResult<'a> {
                 .map(String::as_str)
                 .collect(),
             commands: receipts(nodes).flat_map(commands).collect(),
+            artifacts: receipts(nodes).flat_map(artifacts).collect(),
             unanswered: unanswered.map(|it| Unanswered { agent: &it.path, ask: &it.ask }).collect(),
             clamped: receipts(nodes).flat_map(clamped).collect(),
             uncontained: receipts(nodes).flat_map(uncontained).collect(),
@@ -219,6 +239,7 @@ impl<'a> Agent<'a> {
         let state = || node.state.name().to_owned();
         Self {
             path: &node.path,
+            agent: node.agent.as_deref(),
             id: node.id,
             state: outcome.map_or_else(state, |outcome| outcome.ending.to_string()),
             model: &node.model,
@@ -239,6 +260,10 @@ fn receipts(nodes: &[Node]) -> impl Iterator<Item = Facts<'_>> {
 
 fn commands<'a>((agent, receipt): Facts<'a>) -> impl Iterator<Item = Ran<'a>> {
     receipt.commands.iter().map(move |(command, code)| Ran { agent, command, code: *code })
+}
+
+fn artifacts<'a>((agent, receipt): Facts<'a>) -> impl Iterator<Item = HandedBack<'a>> {
+    receipt.artifacts.iter().map(move |artifact| HandedBack { agent, artifact })
 }
 
 fn clamped<'a>((agent, receipt): Facts<'a>) -> impl Iterator<Item = Clamped<'a>> {
@@ -285,6 +310,7 @@ mod tests {
         receipt.note(&Fact::Modified { path: "c.txt".into() });
         let mut below = Receipt { turns: 2, uncontained: vec!["pid 7".into()], ..receipt.clone() };
         below.note(&Fact::Read { path: "a.txt".into() });
+        below.note(&Fact::Kept(Artifact { path: "/kept/a.md".into(), bytes: 7 }));
         below.note(&Fact::Ran { command: "make".into(), code: Some(2) });
         let (what, asked, given) = ("mode".into(), "auto".into(), "ask".into());
         below.clamped.push(Clamp { what, asked, given });
@@ -318,6 +344,7 @@ mod tests {
     fn the_result_tells_of_the_whole_tree() {
         let expected = json!({
             "session": "00000000-0000-0000-0000-000000000000",
+            "agent": null,
             "ending": "completed",
             "text": "four",
             "reason": null,
@@ -354,6 +381,7 @@ mod tests {
             "files_read": ["a.txt", "b.txt"],
             "files_modified": ["c.txt"],
             "commands": [{"agent": "root.a-1", "command": "make", "code": 2}],
+            "artifacts": [{"agent": "root.a-1", "path": "/kept/a.md", "bytes": 7}],
             "unanswered": [{
                 "agent": "root.a-1",
                 "ask": "question",

@@ -80,6 +80,10 @@ fn finished(outcome: &Outcome, receipt: &Receipt) -> String {
     if let Some(reason) = &outcome.reason {
         told += &format!(": {}", short(reason));
     }
+    for artifact in &receipt.artifacts {
+        // Where it is has to be known, so it is not cut.
+        told += &format!("; handed back {}", one_line(&artifact.to_string()));
+    }
     for left in &receipt.uncontained {
         told += &format!("; still there: {}", short(left));
     }
@@ -99,7 +103,7 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use adjutant_core::Ending;
+    use adjutant_core::{Artifact, Ending};
 
     use super::*;
     use crate::fixture::{Story, currency, permission, said};
@@ -109,6 +113,7 @@ mod tests {
         let reason = "busy\u{1b}[2J\nvery".to_owned();
         let left = Receipt {
             uncontained: vec!["process 7".into()],
+            artifacts: vec![Artifact { path: "/kept/a.md".into(), bytes: 7 }],
             failed_hooks: ["`log`: no".into()].into(),
             ..Receipt::default()
         };
@@ -138,7 +143,7 @@ mod tests {
         root.a-1 was not allowed to: not now
         root.a-1 asks: Which currency?
         root.a-1 was not answered: nobody was there
-        root.a-1 timeout · 0 calls · 0 tokens · 0.0s: 60 s were up; still there: process 7; a hook failed: `log`: no
+        root.a-1 timeout · 0 calls · 0 tokens · 0.0s: 60 s were up; handed back /kept/a.md (7 bytes); still there: process 7; a hook failed: `log`: no
         root shortened its conversation by 1 message
         root completed · 2 calls · 1.2k tokens · 3.4s
         ");

@@ -111,6 +111,14 @@ impl Directory {
         Ok(Former { content, mode, owner, stamp: Some(Stamp::of(&metadata)) })
     }
 
+    /// Reports whether there is anything at a name.
+    pub(crate) fn has(&self, name: &OsStr) -> io::Result<bool> {
+        match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(false),
+            status => Ok(status.map(|_| true)?),
+        }
+    }
+
     /// Reports whether a file may be written. One that may not could still be replaced, but
     /// whoever set its permissions does not expect that.
     pub(crate) fn check_writable(&self, name: &OsStr) -> io::Result<()> {
@@ -200,6 +208,14 @@ impl Staged {
                 end => return Ok(end?),
             }
         }
+        Ok(renameat(directory, &self.name, directory, name)?)
+    }
+}
+
+impl Staged {
+    /// Puts the content in the place of whatever is there, at once or not at all.
+    pub(crate) fn replace(&self, name: &OsStr) -> io::Result<()> {
+        let directory = &self.directory.0;
         Ok(renameat(directory, &self.name, directory, name)?)
     }
 }

@@ -13,8 +13,24 @@ pub(crate) struct Glob {
     pub(crate) hidden: Hidden,
 }
 
+/// Where a pattern without `/` is matched.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Anywhere,
+    Top,
+}
+
 impl Glob {
     pub(crate) fn new(text: &str) -> Result<Self, ToolError> {
+        Self::reaching(text, Reach::Anywhere)
+    }
+
+    /// Makes a pattern that is matched from the top down, also without `/`.
+    pub(crate) fn from_top(text: &str) -> Result<Self, ToolError> {
+        Self::reaching(text, Reach::Top)
+    }
+
+    fn reaching(text: &str, reach: Reach) -> Result<Self, ToolError> {
         let bad = |why: &str| ToolError(format!("`{text}` is not a pattern: {why}"));
         let pattern = text.strip_prefix("./").unwrap_or(text);
         if pattern.is_empty() {
@@ -25,7 +41,8 @@ impl Glob {
         }
         let names_hidden = pattern.split('/').any(|part| part.starts_with('.'));
         let hidden = if names_hidden { Hidden::Shown } else { Hidden::Skipped };
-        let anywhere = if pattern.contains('/') { "" } else { "**/" };
+        let is_anchored = pattern.contains('/') || reach == Reach::Top;
+        let anywhere = if is_anchored { "" } else { "**/" };
         let glob =
             GlobBuilder::new(&format!("{anywhere}{pattern}")).literal_separator(true).build();
         let matcher = glob.map_err(|error| bad(&error.kind().to_string()))?.compile_matcher();
@@ -50,6 +67,13 @@ mod tests {
         assert!(is_match("src/**/*.rs", "src/a.rs"));
         assert!(is_match("*.rs", "src/b/a.rs"));
         assert!(is_match("*.{rs,toml}", "Cargo.toml"));
+    }
+
+    #[test]
+    fn a_name_alone_is_found_anywhere_unless_it_is_meant_from_the_top() {
+        let from_top = Glob::from_top("*.rs").unwrap();
+        assert!(from_top.is_match("a.rs".as_ref()));
+        assert!(!from_top.is_match("src/a.rs".as_ref()));
     }
 
     #[test]

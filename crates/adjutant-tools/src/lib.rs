@@ -7,8 +7,9 @@
 //!   `multi_edit`, `delete_file`. Where a path really leads is found in one place (`place`),
 //!   before the call is judged, and nothing else is opened (`handle`). What the tree knows of
 //!   files is in [`Files`].
+//! * Files that an agent hands back: `write_artifact`.
 //! * The net: `web_fetch`.
-//! * People: `ask_user`.
+//! * People: `ask_user`, and what they wrote down: `skill`.
 //! * Other agents: those in [`DELEGATION_TOOLS`], `send_message` and `peers`. Each makes an
 //!   [`Order`](adjutant_core::Order) or asks the runtime, and puts the answer into words; the
 //!   delegating is done elsewhere.
@@ -21,6 +22,7 @@ mod brief;
 mod cached;
 #[cfg(unix)]
 mod commands;
+mod context_files;
 mod delegation;
 #[cfg(unix)]
 mod delete_file;
@@ -71,6 +73,7 @@ pub mod sandbox;
 mod search_files;
 #[cfg(unix)]
 mod shell;
+pub mod skills;
 #[cfg(unix)]
 mod snapshot;
 pub mod typed;
@@ -78,6 +81,8 @@ mod walk;
 mod web;
 #[cfg(unix)]
 mod worktree;
+#[cfg(unix)]
+mod write_artifact;
 #[cfg(unix)]
 mod write_file;
 
@@ -87,18 +92,22 @@ use adjutant_core::{Definitions, Tool};
 
 #[cfg(unix)]
 pub use commands::{CommandSettings, Environment};
+pub use context_files::ContextFiles;
 pub use delegation::{
     DelegationSettings, Earlier, NAMES as DELEGATION_TOOLS, Parameters, PlanSettings, Style,
 };
 pub use files::{By, Current, Files, MyTurn, Stale, Stamp, Version};
 #[cfg(unix)]
 pub use hooks::{CommandHooks, Hook, HookEvent};
+pub use place::resolve;
 #[cfg(unix)]
 pub use snapshot::Snapshots;
 use typed::erase;
 pub use web::{Permit, WebSettings};
 #[cfg(unix)]
 pub use worktree::Worktrees;
+#[cfg(unix)]
+pub use write_artifact::{ArtifactPlace, ArtifactSettings, ChosenBy};
 
 /// What the tools are told once and keep.
 #[derive(Default)]
@@ -107,10 +116,15 @@ pub struct Settings {
     pub delegation: DelegationSettings,
     /// The named agents.
     pub definitions: Option<Arc<dyn Definitions>>,
+    /// The skills there are.
+    pub skills: Arc<skills::Skills>,
     /// What is known of files, by all that change them.
     pub files: Arc<Files>,
     /// What may be reached on the net.
     pub web: WebSettings,
+    /// Where agents hand back files.
+    #[cfg(unix)]
+    pub artifacts: ArtifactSettings,
     /// How commands are run.
     #[cfg(unix)]
     pub commands: CommandSettings,
@@ -125,10 +139,13 @@ pub fn all(settings: &Settings) -> Vec<Arc<dyn Tool>> {
         erase(search_files::SearchFiles),
         erase(web::WebFetch::new(&settings.web)),
         erase(ask_user::AskUser),
+        erase(skills::SkillTool(Arc::clone(&settings.skills))),
     ];
     tools.extend(delegation::tools(&settings.delegation, settings.definitions.clone()));
     #[cfg(unix)]
     tools.extend(changing(&settings.files));
+    #[cfg(unix)]
+    tools.push(erase(write_artifact::WriteArtifact::new(&settings.artifacts)));
     #[cfg(unix)]
     tools.extend(commands::tools(&settings.commands));
     tools

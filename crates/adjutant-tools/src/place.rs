@@ -129,7 +129,7 @@ impl Place {
 
 /// Follows a path link by link, as the system would, and past the point where nothing
 /// exists any more. A dangling link leads to where its target would be made.
-fn resolve(workdir: &Path, given: &Path) -> PathBuf {
+pub fn resolve(workdir: &Path, given: &Path) -> PathBuf {
     let mut real = workdir.to_owned();
     let mut ahead = parts(given);
     let mut links = 0;

@@ -31,6 +31,17 @@ pub(crate) fn below(root: &Path, hidden: Hidden, gate: &Gate) -> Walk {
         .build()
 }
 
+/// Walks a directory as [`below`] does, whoever it is for: what is shown of it is judged later.
+pub(crate) fn unjudged(root: &Path, hidden: Hidden) -> Walk {
+    WalkBuilder::new(root)
+        .hidden(hidden == Hidden::Skipped)
+        .require_git(false)
+        .same_file_system(true)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .sort_by_file_name(Ord::cmp)
+        .build()
+}
+
 /// Walks the entries of a directory itself, hidden ones too.
 pub(crate) fn entries(root: &Path, gate: &Gate) -> Walk {
     let gate = gate.clone();

@@ -35,6 +35,9 @@ pub(crate) struct Agreed {
     /// The rules that allow.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) allow: BTreeSet<String>,
+    /// The files of agents, as they were, by their paths in the project.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) agents: BTreeMap<String, Digest>,
     /// The file of servers, as it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mcp: Option<Digest>,

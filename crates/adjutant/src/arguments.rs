@@ -26,6 +26,14 @@ Examples:
   adjutant run --model rehearsal 'look at this directory'
   adjutant run --model scripted/replies.toml --json 'go' > result.json
   adjutant run -c limits.max_depth=1 -c budget.usd=0.50 'fix the failing test'
+  adjutant run -a reviewer                            run an agent with its usual task
+  git diff | adjutant run -a reviewer                 what is piped in is the task
+  git diff | adjutant run -a reviewer --stdin 'only security'
+  adjutant run -a reviewer --param effort=high --dry-run
+  git log -20 | adjutant run -a writer --quiet | adjutant run -a editor --quiet > NEWS
+
+A task that is given leaves stdin unread. Without one, stdin is the task; without that, or when
+it is empty or a terminal, an agent's task is what its instructions say.
 
 Exit codes:
     0  the task was completed
@@ -51,7 +59,26 @@ Examples:
   adjutant permissions
   adjutant permissions explain run_command 'git status | head'
   adjutant permissions explain write_file '{\"path\": \"src/a.rs\", \"content\": \"\"}'
-  adjutant permissions explain read_file /etc/passwd --mode auto";
+  adjutant permissions explain read_file /etc/passwd --mode auto
+  adjutant permissions explain run_command 'make test' -a reviewer";
+
+const MEMORY_HELP: &str = "\
+Examples:
+  adjutant memory show                who remembers something, and where
+  adjutant memory show reviewer       what it remembers
+  adjutant memory gc reviewer         keep the newest records, as many as its file allows
+  adjutant memory gc reviewer --keep 0    forget it all";
+
+const AGENTS_HELP: &str = "\
+Examples:
+  adjutant agents list
+  adjutant agents new reviewer --description 'Reviews a diff'
+  adjutant agents check                      all files there are; exit code 2 if one is wrong
+  adjutant agents check agents/reviewer.toml
+  adjutant agents show reviewer
+
+Agents are looked for in .adjutant/agents of this directory and those above it in the project,
+then in your own adjutant/agents beside config.toml. The nearest one of a name counts.";
 
 const TRUST_HELP: &str = "\
 A project's files come from whoever wrote it. What its .adjutant/config.toml allows, and the
@@ -106,6 +133,12 @@ pub enum Command {
     /// Show what agents may do here, or why a call is allowed, asked about or denied
     #[command(after_help = PERMISSIONS_HELP, args_conflicts_with_subcommands = true)]
     Permissions(PermissionsArguments),
+    /// Show what agents remember from run to run, or clean up
+    #[command(subcommand, after_help = MEMORY_HELP)]
+    Memory(MemoryCommand),
+    /// List, show, make and check named agents
+    #[command(after_help = AGENTS_HELP)]
+    Agents(AgentsArguments),
     /// Agree to what a project's own files would allow or start, after showing it
     #[command(after_help = TRUST_HELP)]
     Trust(TrustArguments),
@@ -141,13 +174,23 @@ pub struct RunArguments {
     #[arg(short, long = "prompt", value_name = "PROMPT", conflicts_with = "prompt")]
     pub prompt_flag: Option<String>,
 
-    /// Run this agent: its name, or the path of its file
-    #[arg(short, long, value_name = "AGENT")]
-    pub agent: Option<String>,
+    /// Add what is piped in to the task, as data; without it, a given task leaves stdin unread
+    #[arg(long)]
+    pub stdin: bool,
 
-    /// Look for agents here first
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub agents_dir: Option<PathBuf>,
+    /// Which agent it is.
+    #[command(flatten)]
+    pub named: AgentArguments,
+
+    /// Set a variable of the agent, or `temperature`, `top_p`, `max_tokens` or `effort`; can be
+    /// repeated
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter)]
+    pub parameters: Vec<(String, String)>,
+
+    /// Show what would be sent, and what the agent and those it may call could do and spend.
+    /// Nothing is sent, started or written
+    #[arg(long, conflicts_with_all = ["record", "replay", "events"])]
+    pub dry_run: bool,
 
     /// Set the model: `anthropic/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key
     #[arg(long)]
@@ -156,6 +199,11 @@ pub struct RunArguments {
     /// Set how freely agents act
     #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::name)))]
     pub mode: Option<String>,
+
+    /// Let agents hand back files in this directory, each below it in one of its own; those of
+    /// the root are in it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub artifacts: Option<PathBuf>,
 
     /// What the models say, kept or played.
     #[command(flatten)]
@@ -172,6 +220,18 @@ pub struct RunArguments {
     /// What is shown.
     #[command(flatten)]
     pub output: OutputArguments,
+}
+
+/// Which named agent the root is.
+#[derive(Debug, Default, Args)]
+pub struct AgentArguments {
+    /// Run this agent: its name, or the path of its file
+    #[arg(short, long, value_name = "AGENT")]
+    pub agent: Option<String>,
+
+    /// Look for agents here first
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub agents_dir: Option<PathBuf>,
 }
 
 /// What `demo` takes.
@@ -240,6 +300,10 @@ pub struct PermissionsView {
     #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::name)))]
     pub mode: Option<String>,
 
+    /// Which agent it is about.
+    #[command(flatten)]
+    pub named: AgentArguments,
+
     /// Where and how.
     #[command(flatten)]
     pub place: PlaceArguments,
@@ -284,6 +348,121 @@ pub enum PresetsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// What `memory` does.
+#[derive(Debug, Subcommand)]
+pub enum MemoryCommand {
+    /// Show who remembers something, or what one agent does
+    Show {
+        /// The agent; without it, all of them are listed
+        #[arg(value_name = "AGENT")]
+        agent: Option<String>,
+        /// Write a JSON array, one object an agent or a record
+        #[arg(long)]
+        json: bool,
+        /// Look from this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        cwd: Option<PathBuf>,
+    },
+    /// Remove old records; no model is asked
+    Gc(GcArguments),
+}
+
+/// What `memory gc` takes.
+#[derive(Debug, Args)]
+pub struct GcArguments {
+    /// The agent
+    #[arg(value_name = "AGENT", required_unless_present = "all")]
+    pub agent: Option<String>,
+
+    /// Clean up after all agents
+    #[arg(long, conflicts_with = "agent")]
+    pub all: bool,
+
+    /// Keep so many records; without it, as many as the agent's file allows, or 100
+    #[arg(long, value_name = "COUNT")]
+    pub keep: Option<usize>,
+
+    /// Show what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Look from this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cwd: Option<PathBuf>,
+}
+
+/// What `agents` takes.
+#[derive(Debug, Args)]
+pub struct AgentsArguments {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: AgentsCommand,
+}
+
+/// What `agents` does.
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// List the agents there are, and the files that are refused
+    List {
+        /// Write a JSON array, one object a file
+        #[arg(long)]
+        json: bool,
+        /// Where they are.
+        #[command(flatten)]
+        place: AgentsPlace,
+    },
+    /// Show all that one agent is
+    Show {
+        /// Its name, or the path of its file
+        #[arg(value_name = "AGENT")]
+        name: String,
+        /// Write one JSON object
+        #[arg(long)]
+        json: bool,
+        /// Where it is.
+        #[command(flatten)]
+        place: AgentsPlace,
+    },
+    /// Write a file for a new agent, in which every field is explained
+    New {
+        /// What it is called
+        name: String,
+        /// Make it for all projects of yours
+        #[arg(long)]
+        user: bool,
+        /// What it is good for
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+        /// Look for the project from this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        cwd: Option<PathBuf>,
+    },
+    /// Look for mistakes in agents' files
+    Check {
+        /// The names of agents, or the paths of their files; without any, all
+        #[arg(value_name = "AGENT")]
+        names: Vec<String>,
+        /// Write one JSON object
+        #[arg(long)]
+        json: bool,
+        /// Where they are.
+        #[command(flatten)]
+        place: AgentsPlace,
+    },
+}
+
+/// Where agents are looked for.
+#[derive(Debug, Args)]
+pub struct AgentsPlace {
+    /// Look for agents here first
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub agents_dir: Option<PathBuf>,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub place: PlaceArguments,
 }
 
 /// What `trust` takes.
@@ -424,16 +603,24 @@ impl From<DemoArguments> for RunArguments {
         Self {
             prompt: Some("Look at this directory and tell me what is in it.".to_owned()),
             prompt_flag: None,
-            agent: None,
-            agents_dir: None,
+            stdin: false,
+            named: AgentArguments::default(),
+            parameters: Vec::new(),
+            dry_run: false,
             model: Some("rehearsal".to_owned()),
             mode: None,
+            artifacts: None,
             output_schema: None,
             tape: TapeArguments::default(),
             place,
             output,
         }
     }
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.trim().to_owned(), value.to_owned()))
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

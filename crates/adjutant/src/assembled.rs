@@ -2,24 +2,25 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use adjutant_core::{Ending, Rulebook, SessionId, Stay};
+use adjutant_core::{Ending, Manner, Rulebook, SessionId, Stay, Tool};
 use adjutant_engine::{Root, Session};
 #[cfg(feature = "mcp")]
 use adjutant_tools::mcp::Mcp;
-use adjutant_tools::sandbox::Seals;
+use adjutant_tools::{Files, sandbox::Seals};
 use serde_json::Value;
 
 #[cfg(feature = "mcp")]
 use crate::servers::Servers;
 use crate::{
     CliError,
-    agents::Lead,
+    agents::{BETWEEN, Lead},
     assembly::{Kit, Outfit, open, tools},
     authority::{check_rules, grant},
     child_model,
     config::{self, Config},
     error::Kind,
     git,
+    memory::Keeping,
     programs::Program,
     running::Running,
     source::Source,
@@ -36,10 +37,15 @@ pub(crate) struct Makings<'a> {
     pub(crate) directory: PathBuf,
     pub(crate) task: String,
     pub(crate) schema: Option<Arc<Value>>,
+    pub(crate) manner: Manner,
     pub(crate) programs: Vec<Program>,
     #[cfg(feature = "mcp")]
     pub(crate) servers: Servers,
     pub(crate) rulebook: Arc<dyn Rulebook>,
+    /// What writes down what agents are to remember.
+    pub(crate) memory: Option<Keeping>,
+    /// Which session it is to be.
+    pub(crate) session: SessionId,
 }
 
 /// A tree in which nothing runs yet.
@@ -58,60 +64,92 @@ pub(crate) struct Held {
     #[cfg(feature = "mcp")]
     mcp: Option<Mcp>,
     work: Result<Option<git::Work>, String>,
+    memory: Option<Keeping>,
     running: Option<Running>,
+}
+
+/// What can be known of a tree before anything is started.
+pub(crate) struct Groundwork {
+    /// The tools, but for those of servers.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    pub(crate) files: Arc<Files>,
+    pub(crate) root: Root,
+    /// What a person should know.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Makings<'_> {
+    /// Finds out all that can be known before anything is started.
+    pub(crate) async fn ground(&mut self) -> Result<Groundwork, CliError> {
+        let Self { config, source, kit, lead, model, directory, .. } = self;
+        let files = Arc::default();
+        let tools = tools(config, &files, kit);
+        check_rules(&config.rules, &tools)?;
+        let mut warnings = match lead {
+            Some(lead) => lead.check_tools(&tools)?,
+            None => Vec::new(),
+        };
+        // Of what is played, only what was used is there.
+        warnings.extend(match source {
+            Source::Played(_) => None,
+            Source::Given(_) | Source::Asked(_) | Source::Recorded(..) => {
+                child_model::check(config, &*source.models(), model)?
+            }
+        });
+        let grant = grant(config, directory, &self.programs, lead.as_ref());
+        let system = match lead {
+            Some(lead) => lead.instructions(&grant, directory).await?,
+            None => instructions(config, kit),
+        };
+        let root = Root {
+            model: model.clone(),
+            system: system.into(),
+            schema: self.schema.clone(),
+            grant,
+            allowance: config.allowance,
+            workdir: directory.clone(),
+            stay: Stay::UntilDone,
+            agent: lead.as_ref().map(|lead| lead.definition.name.clone()),
+            manner: self.manner.clone(),
+        };
+        Ok(Groundwork { tools, files, root, warnings })
+    }
+}
+
+/// Returns what a root without a name is told.
+fn instructions(config: &Config, kit: &Kit) -> String {
+    let parts = [Some(&config.instructions), kit.guidance.as_ref()];
+    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+    parts.cloned().collect::<Vec<_>>().join(BETWEEN)
 }
 
 impl<'a> Assembled<'a> {
     /// Puts a tree together.
     pub(crate) async fn new(makings: Makings<'a>) -> Result<Self, CliError> {
-        let Makings { config, source, kit, lead, model, directory, task, schema, .. } = makings;
-        let files = Arc::default();
-        let tools = tools(config, &files, kit);
-        check_rules(&config.rules, &tools)?;
-        // Of what is played, only what was used is there.
-        let doubt = match source {
-            Source::Played(_) => None,
-            Source::Given(_) | Source::Asked(_) | Source::Recorded(..) => {
-                child_model::check(config, &*source.models(), &model)?
-            }
-        };
-        let grant = grant(config, &directory, &makings.programs, lead.as_ref());
-        let held = makings.programs.iter().flat_map(|program| program.protected(&directory));
+        let mut makings = makings;
+        let Groundwork { tools, files, root, warnings } = makings.ground().await?;
+        let Makings { config, source, directory, task, programs, .. } = makings;
+        let held = programs.iter().flat_map(|program| program.protected(&directory));
         let seals = Arc::new(Seals::of(held));
         #[cfg(feature = "mcp")]
         let (mcp, tools, warnings) = {
             let mut tools = tools;
             let around = (&*directory, config.program.as_deref(), Arc::clone(&seals));
-            let (mcp, warnings) = makings.servers.start(&mut tools, &grant, around).await?;
-            (mcp, tools, warnings)
+            let (mcp, more) = makings.servers.start(&mut tools, &root.grant, around).await?;
+            (mcp, tools, warnings.into_iter().chain(more).collect())
         };
-        #[cfg(not(feature = "mcp"))]
-        let warnings: Vec<String> = Vec::new();
-        let warnings = doubt.into_iter().chain(warnings).collect();
         let work = git::Work::new(config, &directory, &task).await;
         let kept = work.as_ref().ok().and_then(Option::as_ref);
-        let outfit = Outfit { tools, rulebook: makings.rulebook, files, seals, work: kept };
+        let (memory, rulebook) = (makings.memory, makings.rulebook);
+        let (kept_memory, id) = (memory.as_ref(), makings.session);
+        let outfit =
+            Outfit { tools, rulebook, files, seals, work: kept, memory: kept_memory, session: id };
         let session = open(config, source, outfit)?;
-        let system = match &lead {
-            Some(lead) => lead.instructions(&grant, &directory).await?,
-            None => config.instructions.clone(),
-        };
-        let definition = lead.as_ref().map(|lead| &lead.definition);
-        let root = Root {
-            model,
-            system: system.into(),
-            schema,
-            grant,
-            allowance: config.allowance,
-            workdir: directory,
-            stay: Stay::UntilDone,
-            agent: definition.map(|it| it.name.clone()),
-            manner: definition.map(|it| it.manner.clone()).unwrap_or_default(),
-        };
         let held = Held {
             #[cfg(feature = "mcp")]
             mcp,
             work,
+            memory,
             running: None,
         };
         Ok(Self { session, warnings, config, root, task, held })
@@ -150,6 +188,7 @@ impl Held {
             Ok(None) => {}
             Err(why) => lines.push(format!("warning: git keeps nothing of the work: {why}")),
         }
+        lines.extend(self.memory.iter().flat_map(Keeping::end));
         drop(self.running);
         lines
     }

@@ -6,9 +6,9 @@ use adjutant_core::{Bus, Definitions, Journal, Rulebook, SessionId, Tool, Vault,
 use adjutant_engine::{Parts, Session};
 use adjutant_store::{LocalBus, MemoryJournal, MemoryVault, SqliteJournal};
 use adjutant_tools::{
-    CommandSettings, DELEGATION_TOOLS, Environment, Files, Snapshots, Worktrees, sandbox::Seals,
+    ArtifactSettings, CommandSettings, DELEGATION_TOOLS, Environment, Files, Snapshots, Worktrees,
+    sandbox::Seals, skills::Skills,
 };
-use uuid::Uuid;
 
 use crate::{
     CliError,
@@ -16,6 +16,7 @@ use crate::{
     confining, git,
     hooks::hooks,
     keeping,
+    memory::Keeping,
     screen::Aside,
     source::Source,
 };
@@ -37,6 +38,12 @@ pub(crate) struct Kit {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// The named agents.
     pub(crate) definitions: Option<Arc<dyn Definitions>>,
+    /// Where agents hand back files.
+    pub(crate) artifacts: ArtifactSettings,
+    /// The skills there are.
+    pub(crate) skills: Arc<Skills>,
+    /// What the root is told besides its instructions, unless it is a named agent.
+    pub(crate) guidance: Option<String>,
 }
 
 /// Whether there are the tools that come with the program, besides those for delegation.
@@ -48,7 +55,14 @@ pub(crate) enum Builtins {
 
 impl Default for Kit {
     fn default() -> Self {
-        Self { builtins: Builtins::Offered, tools: Vec::new(), definitions: None }
+        Self {
+            builtins: Builtins::Offered,
+            tools: Vec::new(),
+            definitions: None,
+            artifacts: ArtifactSettings::default(),
+            skills: Arc::default(),
+            guidance: None,
+        }
     }
 }
 
@@ -60,8 +74,10 @@ pub(crate) fn tools(config: &Config, files: &Arc<Files>, kit: &Kit) -> Vec<Arc<d
     let mut tools = adjutant_tools::all(&adjutant_tools::Settings {
         delegation: adjutant_tools::DelegationSettings { models, provider, ..delegation },
         definitions: kit.definitions.clone(),
+        skills: Arc::clone(&kit.skills),
         files: Arc::clone(files),
         web: config.web.clone(),
+        artifacts: kit.artifacts.clone(),
         commands: commands(config, files),
     });
     tools.retain(|tool| {
@@ -82,7 +98,7 @@ pub(crate) fn is_among_agents(name: &str) -> bool {
 }
 
 /// Returns what programs see of the environment.
-fn environment(config: &Config) -> Environment {
+pub(crate) fn environment(config: &Config) -> Environment {
     let keys = config.providers.iter().flat_map(|setup| setup.key_variables.clone()).collect();
     Environment { keys, passed: config.passed_variables.clone() }
 }
@@ -113,6 +129,10 @@ pub(crate) struct Outfit<'a> {
     pub(crate) seals: Arc<Seals>,
     /// What git is to keep of it.
     pub(crate) work: Option<&'a git::Work>,
+    /// What agents are to remember of it.
+    pub(crate) memory: Option<&'a Keeping>,
+    /// Which session it is to be.
+    pub(crate) session: SessionId,
 }
 
 /// Opens a session in which nothing runs yet.
@@ -121,7 +141,7 @@ pub(crate) fn open(
     source: &Source,
     outfit: Outfit<'_>,
 ) -> Result<Session, CliError> {
-    let Outfit { tools, rulebook, files, seals, work } = outfit;
+    let Outfit { tools, rulebook, files, seals, work, memory, session: id } = outfit;
     let bus: Arc<dyn Bus> = Arc::new(LocalBus::default());
     let (journal, vault): (Arc<dyn Journal>, Arc<dyn Vault>) = match config.journal {
         config::Journal::Memory => {
@@ -134,9 +154,9 @@ pub(crate) fn open(
         }
     };
     let journal = work.map_or(Arc::clone(&journal), |work| work.follow(journal));
+    let journal = memory.map_or(Arc::clone(&journal), |memory| memory.follow(journal));
     let (models, journal) = (source.models(), source.follow(journal));
     let settings = source.settings(config.settings.clone());
-    let id = SessionId::from(Uuid::now_v7());
     let hooks = hooks(config, &tools, environment(config), seals)?;
     let workshop = config.data.as_ref().map(|data| {
         let directory = data.join(SESSIONS).join(id.to_string());

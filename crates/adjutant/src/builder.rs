@@ -6,15 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Definitions, Mode, Models, NoRulebook, Report, Rulebook, Tool};
+use adjutant_core::{
+    Definitions, Manner, Mode, Models, NoRulebook, Report, Rulebook, SessionId, Tool,
+};
 use adjutant_engine::Schema;
 use adjutant_models::Pace;
 use serde_json::Value;
+use uuid::Uuid;
 
 #[cfg(feature = "mcp")]
 use crate::servers::Servers;
 use crate::{
     CliError, Surroundings,
+    agents::{Library, Told},
     assembled::{Assembled, Makings},
     assembly::{Builtins, Kit, tools},
     authority::{check_rules, doubts},
@@ -256,7 +260,9 @@ impl Adjutant {
 
     /// Puts the root of a new tree to work.
     pub async fn start(&self, task: &str) -> Result<Session, CliError> {
-        let Self { config, kit, directory, around, .. } = self;
+        let Self { config, directory, around, .. } = self;
+        let told = self.told();
+        let kit = &told.add_to(self.kit.clone(), directory);
         let source = source(self.models.as_ref(), config, directory);
         let rulebook: Arc<dyn Rulebook> = match around {
             Some(around) => Arc::new(ProjectRulebook::find(around, directory)?),
@@ -279,11 +285,25 @@ impl Adjutant {
             directory: directory.clone(),
             task: task.to_owned(),
             schema: self.schema.clone(),
+            manner: Manner::default(),
             programs: programs.collect(),
             #[cfg(feature = "mcp")]
             servers,
             rulebook,
+            memory: None,
+            session: SessionId::from(Uuid::now_v7()),
         });
-        Session::begin(assembled.await?, doubts(config)).await
+        let warnings = told.warnings(directory).into_iter().chain(doubts(config));
+        Session::begin(assembled.await?, warnings).await
+    }
+
+    /// Reads what files tell agents, if any count.
+    fn told(&self) -> Told {
+        let Some(around) = &self.around else { return Told::default() };
+        let mut told = Told::read(around, &self.directory, &Library::default());
+        if !self.config.agents_md {
+            told.forget_guidance();
+        }
+        told
     }
 }

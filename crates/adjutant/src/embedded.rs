@@ -33,7 +33,7 @@ pub struct Finished {
 impl Session {
     pub(crate) async fn begin(
         assembled: Assembled<'_>,
-        doubts: Option<String>,
+        doubts: impl IntoIterator<Item = String>,
     ) -> Result<Self, CliError> {
         let warnings = assembled.warnings.iter().cloned().chain(doubts).collect();
         let lifeline = Lifeline(assembled.session.clone());

@@ -42,6 +42,12 @@ impl CliError {
         self
     }
 
+    /// Says what it is about.
+    pub(crate) fn before(mut self, words: &str) -> Self {
+        self.message.insert_str(0, words);
+        self
+    }
+
     /// Returns the code the process ends with.
     pub fn code(&self) -> ExitCode {
         match self.kind {

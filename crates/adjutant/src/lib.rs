@@ -7,6 +7,7 @@
 mod agents;
 mod agreement;
 pub mod arguments;
+mod artifacts;
 mod assembled;
 mod assembly;
 mod authority;
@@ -16,18 +17,24 @@ pub mod choice;
 pub mod config;
 #[cfg(unix)]
 pub mod confining;
+mod dry_run;
 mod embedded;
 pub mod error;
 pub mod exit;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod git;
+mod guidance;
 mod hooks;
 #[cfg(unix)]
 pub mod keeping;
 mod lineage;
+mod memory;
 pub mod models;
 mod nearest;
 mod open_files;
 mod output_schema;
+mod parameters;
 mod permissions;
 mod person;
 pub mod place;
@@ -39,6 +46,7 @@ mod rulebook;
 pub mod run;
 mod running;
 mod screen;
+mod secrets;
 #[cfg(feature = "mcp")]
 mod servers;
 mod source;
@@ -53,10 +61,12 @@ pub use adjutant_models::{Catalogue, Pace, Scripted, script};
 pub use adjutant_tools::typed::{TypedTool, erase};
 pub use {futures_util, schemars, serde, serde_json};
 
+pub use agents::agents;
 pub use builder::{Adjutant, Builder};
 pub use embedded::{Finished, Session};
 pub use error::CliError;
 pub use exit::ExitCode;
+pub use memory::memory;
 pub use permissions::permissions;
 pub use presets::presets;
 pub use surroundings::Surroundings;

@@ -7,9 +7,10 @@ use std::{
 };
 
 use adjutant::{
-    CliError, ExitCode, Surroundings,
+    CliError, ExitCode, Surroundings, agents,
     arguments::{Arguments, Command, ConfigArguments, ConfigCommand, ModelsArguments, complaint},
     config::{Config, Written, show_json, show_places, show_text},
+    memory,
     models::Selection,
     permissions,
     place::working_directory,
@@ -65,6 +66,12 @@ fn dispatch(command: Command) -> Result<process::ExitCode, CliError> {
         Command::Presets(arguments) => presets(&arguments, &mut io::stdout().lock())?,
         Command::Permissions(arguments) => {
             permissions(&arguments, &Surroundings::of_process()?, &mut io::stdout().lock())?
+        }
+        Command::Memory(command) => {
+            memory(&command, &Surroundings::of_process()?, &mut io::stdout().lock())?
+        }
+        Command::Agents(arguments) => {
+            agents(&arguments, &Surroundings::of_process()?, &mut io::stdout().lock())?
         }
         Command::Trust(arguments) => trust(&arguments, &Surroundings::of_process()?)?,
         Command::Undo(arguments) => {

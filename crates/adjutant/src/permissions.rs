@@ -2,19 +2,20 @@
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     sync::Arc,
 };
 
-use adjutant_core::{Effect, Judgement, Target, Tool, ToolError, Touch, judgement::Because};
+use adjutant_core::{Effect, Judgement, Rules, Target, Tool, ToolError, Touch, judgement::Because};
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "mcp")]
 use crate::servers::Servers;
 use crate::{
     CliError, ExitCode, Surroundings,
+    agents::{Agents, Lead},
     arguments::{PermissionsArguments, PermissionsCommand, PermissionsView},
-    assembly::{self, Kit},
-    authority,
+    assembly, authority,
     config::{Config, Written},
     error::Kind,
     nearest::nearest,
@@ -37,24 +38,77 @@ pub fn permissions(
     Ok(ExitCode::Completed)
 }
 
+/// What holds for a root.
+struct Root {
+    written: Written,
+    config: Config,
+    directory: PathBuf,
+    agents: Arc<Agents>,
+    /// The named agent it is.
+    lead: Option<Lead>,
+}
+
+impl Root {
+    fn find(view: &PermissionsView, around: &Surroundings) -> Result<Self, CliError> {
+        let directory = working_directory(around, view.place.cwd.as_deref())?;
+        let written = Written::read(around, &directory, &view.flags())?;
+        let mut config = Config::check(&written, around)?;
+        let agents = Arc::new(Agents::find(&view.named, around, &directory)?);
+        let lead = agents.lead(view.named.agent.as_deref(), &around.directory)?;
+        let own = lead.as_ref().map(|lead| lead.settle(&mut config, &written)).transpose()?;
+        let directory = own.flatten().unwrap_or(directory);
+        Ok(Self { written, config, directory, agents, lead })
+    }
+
+    fn tools(&mut self) -> Result<Vec<Arc<dyn Tool>>, CliError> {
+        let kit = self.agents.kit(&self.directory);
+        let tools = assembly::tools(&self.config, &Arc::default(), &kit);
+        if let Some(lead) = &mut self.lead {
+            lead.check_tools(&tools)?;
+        }
+        Ok(tools)
+    }
+
+    /// Returns the rules that hold: the list, the rule, and where it is written.
+    fn rules(&self) -> Vec<(&'static str, String, String)> {
+        let mut rules = self.written.rules();
+        let Some(lead) = &self.lead else { return rules };
+        let Rules { allow, ask, deny, only } = &lead.definition.rules;
+        let lists = [("allow", allow), ("ask", ask), ("deny", deny), ("only", only)];
+        let own = lists.into_iter().flat_map(|(list, own)| {
+            let place = lead.definition.place(&format!("permissions.{list}"));
+            own.iter().map(move |rule| (list, rule.to_string(), place.clone()))
+        });
+        rules.extend(own);
+        rules
+    }
+}
+
 fn list(view: &PermissionsView, around: &Surroundings, to: &mut dyn Write) -> Result<(), CliError> {
-    let directory = working_directory(around, view.place.cwd.as_deref())?;
-    let written = Written::read(around, &directory, &view.flags())?;
-    let config = Config::check(&written, around)?;
-    let tools = assembly::tools(&config, &Arc::default(), &Kit::default());
+    let mut root = Root::find(view, around)?;
+    let tools = root.tools()?;
     let is_idle = |rule: &str| rule.parse().is_ok_and(|rule| authority::is_idle(&rule, &tools));
-    let rules = written.rules();
+    let rules = root.rules();
+    let Root { config, directory, lead, .. } = &root;
+    let agent = lead.as_ref().map(|lead| lead.definition.name.as_str());
+    let grant = authority::grant(config, directory, &[], lead.as_ref());
     if view.json {
         let rule = |(list, rule, source): &(_, String, String)| json!({ "list": list, "rule": rule, "from": source, "idle": is_idle(rule) });
-        let shown = json!({
-            "mode": config.mode.name(),
+        let mut shown = json!({
+            "mode": grant.mode().name(),
             "scope": [directory],
             "rules": rules.iter().map(rule).collect::<Vec<_>>(),
         });
+        if let Some(agent) = agent {
+            shown["agent"] = agent.into();
+        }
         serde_json::to_writer_pretty(&mut *to, &shown).map_err(io::Error::from)?;
         return Ok(writeln!(to)?);
     }
-    writeln!(to, "mode   {}", config.mode)?;
+    if let Some(agent) = agent {
+        writeln!(to, "agent  {agent}")?;
+    }
+    writeln!(to, "mode   {}", grant.mode())?;
     writeln!(to, "scope  {}", directory.display())?;
     for (list, rule, source) in rules {
         let doubt = if is_idle(&rule) { ", about no tool there is" } else { "" };
@@ -74,7 +128,8 @@ struct Explained {
     arguments: Value,
     touches: Vec<(Touch, Judgement)>,
     strictest: Judgement,
-    written: Written,
+    /// The rules that hold, and where they are written.
+    rules: Vec<(&'static str, String, String)>,
 }
 
 /// Whose tool it is.
@@ -90,16 +145,17 @@ fn explain(
     view: &PermissionsView,
     around: &Surroundings,
 ) -> Result<Explained, CliError> {
-    let directory = working_directory(around, view.place.cwd.as_deref())?;
-    let written = Written::read(around, &directory, &view.flags())?;
-    let config = Config::check(&written, around)?;
+    let mut root = Root::find(view, around)?;
+    let tools = root.tools()?;
+    let rules = root.rules();
+    let Root { config, directory, lead, .. } = root;
     let programs = Program::hooks(&config, &directory);
     #[cfg(feature = "mcp")]
-    let servers = Servers::find(&config, around, &directory)?;
+    let servers =
+        Servers::find(&config, around, &directory)?.with_agents(&root.agents, lead.as_ref());
     #[cfg(feature = "mcp")]
     let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
-    let grant = authority::grant(&config, &directory, &programs, None);
-    let tools = assembly::tools(&config, &Arc::default(), &Kit::default());
+    let grant = authority::grant(&config, &directory, &programs, lead.as_ref());
     let found = tools.iter().find(|tool| tool.spec().name == name);
     #[cfg(feature = "mcp")]
     let theirs = found.is_none().then(|| servers.tool(name)).flatten();
@@ -121,7 +177,7 @@ fn explain(
     let judged = touches.iter().map(|touch| (touch.clone(), judged(touch))).collect();
     let strictest = grant.judge(&spec, &touches);
     let owner = if found.is_some() { Owner::Us } else { Owner::Server };
-    Ok(Explained { tool: name.to_owned(), owner, arguments, touches: judged, strictest, written })
+    Ok(Explained { tool: name.to_owned(), owner, arguments, touches: judged, strictest, rules })
 }
 
 fn unknown(name: &str, tools: &[Arc<dyn Tool>]) -> CliError {
@@ -217,8 +273,7 @@ impl Explained {
     /// Returns where the rule is written that decided.
     fn place(&self, judgement: &Judgement) -> String {
         let Because::Rule(rule) = &judgement.because else { return String::new() };
-        let rules = self.written.rules();
-        let found = rules.iter().find(|(_, other, _)| other == rule);
+        let found = self.rules.iter().find(|(_, other, _)| other == rule);
         found.map(|(_, _, source)| format!(" ({source})")).unwrap_or_default()
     }
 }

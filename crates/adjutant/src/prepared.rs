@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use adjutant_core::Manner;
 use serde_json::Value;
 
 #[cfg(feature = "mcp")]
@@ -10,12 +11,14 @@ use crate::{
     CliError, Surroundings,
     agents::{Agents, Lead},
     arguments::{OutputArguments, RunArguments},
+    artifacts,
     choice::Choice,
     config::{self, Config},
-    output_schema,
+    memory, output_schema,
+    parameters::Parameters,
     place::working_directory,
     programs::Program,
-    prompt::{Stdin, prompt},
+    prompt::{Piped, Piping, Stdin, Task, task},
     rulebook::ProjectRulebook,
     source::Tape,
 };
@@ -33,6 +36,10 @@ pub struct Prepared {
     pub directory: PathBuf,
     /// What it is to do.
     pub prompt: String,
+    /// What of that was piped in.
+    pub piped: Option<Piped>,
+    /// How it is to work.
+    pub(crate) manner: Manner,
     /// The named agents.
     pub(crate) agents: Arc<Agents>,
     /// The named agent that the root is.
@@ -44,8 +51,12 @@ pub struct Prepared {
     /// The servers that may be started.
     #[cfg(feature = "mcp")]
     pub servers: Servers,
+    /// Where all agents are to hand back files.
+    pub artifacts: Option<PathBuf>,
     /// Where a person's rules are written.
     pub rulebook: ProjectRulebook,
+    /// What a person should know of the agents' files.
+    pub(crate) warnings: Vec<String>,
     /// What becomes of what the models say.
     pub tape: Tape,
     /// What goes to stdout.
@@ -84,14 +95,12 @@ impl Prepared {
         let directory = working_directory(around, arguments.place.cwd.as_deref())?;
         let written = config::Written::read(around, &directory, &arguments.flags())?;
         let mut config = Config::check(&written, around)?;
-        let agents = Arc::new(Agents::find(&arguments, around, &directory)?);
-        let lead = agents.lead(arguments.agent.as_deref())?;
-        let directory = match &lead {
-            Some(lead) => lead.settle(&mut config, &written)?.unwrap_or(directory),
-            None => directory,
-        };
+        let cast = Cast::find(&arguments, around, directory, (&mut config, &written))?;
+        let Cast { agents, lead, manner, artifacts, directory, warnings } = cast;
         #[cfg(feature = "mcp")]
         let servers = Servers::find(&config, around, &directory)?;
+        #[cfg(feature = "mcp")]
+        let servers = servers.with_agents(&agents, lead.as_ref());
         let programs = Program::hooks(&config, &directory);
         #[cfg(feature = "mcp")]
         let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
@@ -103,9 +112,12 @@ impl Prepared {
         };
         let schema = arguments.output_schema.as_deref();
         let schema = schema.map(|path| output_schema::read(&around.directory, path)).transpose()?;
+        let own = lead.as_ref().and_then(|lead| lead.definition.schema.clone());
+        let schema = schema.or(own);
         let given = arguments.prompt.or(arguments.prompt_flag);
         let usual = lead.is_some().then_some(USUAL_TASK);
-        let prompt = prompt(given, stdin, usual)?;
+        let piping = if arguments.stdin { Piping::Data } else { Piping::Task };
+        let Task { text: prompt, piped } = task(given, stdin, usual, piping)?;
         let (output, progress) = (arguments.output.output(), arguments.output.progress());
         let rulebook = ProjectRulebook::find(around, &directory)?;
         Ok(Self {
@@ -113,17 +125,70 @@ impl Prepared {
             choice,
             directory,
             prompt,
+            piped,
+            manner,
             agents,
             lead,
             schema,
             programs,
             #[cfg(feature = "mcp")]
             servers,
+            artifacts,
             rulebook,
+            warnings,
             tape,
             output,
             progress,
         })
+    }
+}
+
+/// The named agents of a run, and who the root is among them.
+struct Cast {
+    agents: Arc<Agents>,
+    lead: Option<Lead>,
+    manner: Manner,
+    artifacts: Option<PathBuf>,
+    directory: PathBuf,
+    warnings: Vec<String>,
+}
+
+impl Cast {
+    fn find(
+        arguments: &RunArguments,
+        around: &Surroundings,
+        directory: PathBuf,
+        (config, written): (&mut Config, &config::Written),
+    ) -> Result<Self, CliError> {
+        let mut agents = Agents::find(&arguments.named, around, &directory)?;
+        if !config.agents_md {
+            agents.told.forget_guidance();
+        }
+        // What is played was said by whatever model there was.
+        if arguments.tape.replay.is_none() {
+            agents.library.forget_models(&config.providers);
+        }
+        agents.shelf.tape = memory::Tape::of(&arguments.tape);
+        let artifacts = arguments.artifacts.as_deref();
+        let artifacts = artifacts::prepare(artifacts, around, &mut agents.library)?;
+        let agents = Arc::new(agents);
+        let mut lead = agents.lead(arguments.named.agent.as_deref(), &around.directory)?;
+        let parameters = Parameters::of(&arguments.parameters, lead.as_ref())?;
+        let mut warnings = agents.doubts(lead.as_ref(), config);
+        warnings.extend(agents.told.warnings(&directory));
+        let directory = match &mut lead {
+            Some(lead) => {
+                lead.fill(&parameters.values)?;
+                warnings.extend(lead.forget_model(&config.providers));
+                let own = lead.settle(config, written)?;
+                warnings.extend(lead.check_callable(config)?);
+                own.unwrap_or(directory)
+            }
+            None => directory,
+        };
+        let manner = lead.as_ref().map(|lead| lead.definition.manner.clone()).unwrap_or_default();
+        let manner = parameters.manner(manner);
+        Ok(Self { agents, lead, manner, artifacts, directory, warnings })
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use adjutant_core::{AgentPath, Command, Detail, Ending};
+use adjutant_core::{AgentPath, Command, Detail, Ending, SessionId};
 use adjutant_engine::Session;
 use adjutant_models::script::Severity;
 use adjutant_surfaces::{Ended, Person, SurfaceError, follow};
@@ -16,19 +16,24 @@ use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
 };
+use uuid::Uuid;
 
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::RunArguments,
+    artifacts,
     assembled::{Assembled, Makings},
-    assembly::Kit,
+    assembly::{Kit, environment},
     authority::doubts,
+    dry_run::dry_run,
     error::Kind,
+    memory::Keeping,
     open_files,
     person::Terminal,
     prepared::{Output, Prepared, Progress},
     prompt::Stdin,
     screen::{Aside, pace, view},
+    secrets::Secrets,
     source::Source,
 };
 
@@ -39,7 +44,11 @@ const LEAVING: Duration = Duration::from_millis(100);
 pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, CliError> {
     let mut stdin = io::stdin();
     let stdin = if stdin.is_terminal() { Stdin::Terminal } else { Stdin::Piped(&mut stdin) };
+    let is_dry = arguments.dry_run;
     let prepared = Prepared::new(arguments, around, stdin)?;
+    if is_dry {
+        return dry_run(prepared);
+    }
     open_files::make_room();
     let terminal = Terminal::find();
     let runtime = runtime(&prepared, terminal.is_some())?;
@@ -64,26 +73,18 @@ fn runtime(prepared: &Prepared, is_attended: bool) -> io::Result<Runtime> {
 }
 
 async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode, CliError> {
-    let Prepared {
-        config,
-        choice,
-        directory,
-        prompt,
-        agents,
-        lead,
-        schema,
-        rulebook,
-        tape,
-        output,
-        progress,
-        ..
-    } = prepared;
+    let Prepared { config, choice, directory, prompt, agents, lead, schema, .. } = prepared;
+    let Prepared { manner, rulebook, tape, output, progress, .. } = prepared;
     if let (Some(why), Progress::Shown) = (&choice.why, progress) {
         let _ = writeln!(Aside, "{why}");
     }
-    warn(doubts(&config));
+    warn(doubts(&config).into_iter().chain(prepared.warnings));
     let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
-    let kit = Kit { definitions: Some(agents), ..Kit::default() };
+    let id = SessionId::from(Uuid::now_v7());
+    let artifacts = artifacts::settings(&agents, prepared.artifacts, config.data.as_deref(), id);
+    let secrets = Secrets::new(&config.providers, &environment(&config));
+    let memory = Keeping::new(Arc::clone(&agents), secrets, prepared.piped);
+    let kit = Kit { artifacts, ..agents.kit(&directory) };
     let assembled = Assembled::new(Makings {
         config: &config,
         source: &source,
@@ -93,10 +94,13 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
         directory,
         task: prompt,
         schema,
+        manner,
         programs: prepared.programs,
         #[cfg(feature = "mcp")]
         servers: prepared.servers,
         rulebook: Arc::new(rulebook),
+        memory: Some(memory),
+        session: id,
     });
     let assembled = assembled.await?;
     warn(assembled.warnings.clone());
@@ -115,11 +119,16 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     let ending = followed.as_ref().ok().map(|ended| ended.outcome.ending);
     let lines = held.let_go(session.id(), ending).await;
     source.keep()?;
+    tell(&lines, progress);
+    Ok(conclude(&followed.map_err(unseen)?, &source, progress))
+}
+
+/// Says what became of what was held, as far as it is to be heard.
+fn tell(lines: &[String], progress: Progress) {
     let is_shown = |line: &&String| progress == Progress::Shown || line.starts_with("warning");
     for line in lines.iter().filter(is_shown) {
         let _ = writeln!(Aside, "{line}");
     }
-    Ok(conclude(&followed.map_err(unseen)?, &source, progress))
 }
 
 /// Says why a tree could not be shown to its end.

@@ -158,7 +158,8 @@ impl Source {
     }
 }
 
-fn redactor(providers: &Arc<Providers>) -> Redactor {
+/// Takes the keys of providers out of what is to be kept.
+pub(crate) fn redactor(providers: &Arc<Providers>) -> Redactor {
     let providers = Arc::clone(providers);
     Redactor::new(move |text| providers.redact(text))
 }

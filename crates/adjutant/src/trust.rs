@@ -11,6 +11,7 @@ use adjutant_tools::mcp::ProjectFile;
 
 use crate::{
     CliError, ExitCode, Surroundings,
+    agents::{Library, Wanting},
     agreement::{Agreed, Agreements},
     arguments::TrustArguments,
     config::{Config, Source, Written, find_project, project_of},
@@ -24,7 +25,7 @@ pub fn trust(arguments: &TrustArguments, around: &Surroundings) -> Result<ExitCo
     let agreements = Agreements::of(around);
     let mut stdout = io::stdout().lock();
     if arguments.revoke {
-        for project in projects(&directory)? {
+        for project in projects(around, &directory)? {
             agreements.agree(&project, |agreed| *agreed = Agreed::default())?;
             writeln!(stdout, "nothing of {} is agreed to any more", project.display())?;
         }
@@ -45,13 +46,21 @@ pub fn trust(arguments: &TrustArguments, around: &Surroundings) -> Result<ExitCo
 }
 
 /// Returns the directories whose files may have to be agreed to.
-fn projects(directory: &Path) -> Result<Vec<PathBuf>, CliError> {
+fn projects(around: &Surroundings, directory: &Path) -> Result<Vec<PathBuf>, CliError> {
     let configured = find_project(directory)?.map(|(file, _)| project_of(&file).to_owned());
     let mut projects: Vec<_> = configured.into_iter().collect();
     #[cfg(feature = "mcp")]
     projects.extend(server_file(directory)?.map(|file| file.directory().to_owned()));
+    projects.extend(agents(around, directory).map(|wanting| wanting.project().to_owned()));
+    projects.sort();
     projects.dedup();
     Ok(projects)
+}
+
+/// Returns the agents of the project that would allow or start something.
+fn agents(around: &Surroundings, directory: &Path) -> impl Iterator<Item = Wanting> {
+    let library = Library::read(around, directory, &[]);
+    library.wanting().collect::<Vec<_>>().into_iter()
 }
 
 #[cfg(feature = "mcp")]
@@ -65,6 +74,7 @@ struct Pending {
     rules: Vec<(String, Source)>,
     #[cfg(feature = "mcp")]
     servers: Option<ProjectFile>,
+    agents: Vec<Wanting>,
 }
 
 impl Pending {
@@ -87,14 +97,19 @@ impl Pending {
             }
             _ => None,
         };
-        #[cfg(not(feature = "mcp"))]
-        let _ = agreements;
+        let mut wanting = Vec::new();
+        for agent in agents(around, directory) {
+            if !agent.is_agreed(agreements)? {
+                wanting.push(agent);
+            }
+        }
         let project = find_project(directory)?.map(|(file, _)| project_of(&file).to_owned());
         Ok(Self {
             project: project.unwrap_or_default(),
             rules,
             #[cfg(feature = "mcp")]
             servers,
+            agents: wanting,
         })
     }
 
@@ -103,7 +118,7 @@ impl Pending {
         if self.servers.is_some() {
             return false;
         }
-        self.rules.is_empty()
+        self.rules.is_empty() && self.agents.is_empty()
     }
 
     fn show(&self, to: &mut dyn Write) -> Result<(), CliError> {
@@ -121,7 +136,7 @@ impl Pending {
                 writeln!(to, "  {server}")?;
             }
         }
-        Ok(())
+        self.agents.iter().try_for_each(|agent| show_agent(agent, to))
     }
 
     fn agree(self, agreements: &Agreements) -> Result<(), CliError> {
@@ -135,8 +150,26 @@ impl Pending {
         if let Some(file) = &self.servers {
             agreements.agree(file.directory(), |agreed| agreed.mcp = Some(file.digest()))?;
         }
-        Ok(())
+        self.agents.iter().try_for_each(|agent| agent.agree(agreements))
     }
+}
+
+fn show_agent(agent: &Wanting, to: &mut dyn Write) -> Result<(), CliError> {
+    let file = agent.file().display();
+    if !agent.rules().is_empty() {
+        writeln!(to, "{file} would allow, without asking, when you run that agent:")?;
+    }
+    for rule in agent.rules() {
+        writeln!(to, "  {}", rule.to_string().escape_debug())?;
+    }
+    #[cfg(feature = "mcp")]
+    if !agent.servers().is_empty() {
+        writeln!(to, "{file} would start, outside the sandbox:")?;
+        for server in agent.servers() {
+            writeln!(to, "  {server}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Asks the person at the terminal.

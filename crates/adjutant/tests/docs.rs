@@ -23,11 +23,12 @@ const TOOLS: &str = include_str!("../../../docs/tools.md");
 const CASSETTES: &str = include_str!("../../../docs/cassettes.md");
 const SCRIPTS: &str = include_str!("../../../docs/scripts.md");
 const DELEGATION: &str = include_str!("../../../docs/delegation.md");
+const AGENTS: &str = include_str!("../../../docs/agents.md");
 const MARK: &str = "<!-- test -->\n```";
 
 #[test]
 fn every_example_does_what_it_shows() {
-    for document in [README, MODELS, SCRIPTS, CASSETTES, PERMISSIONS, TOOLS, DELEGATION] {
+    for document in [README, MODELS, SCRIPTS, CASSETTES, PERMISSIONS, TOOLS, DELEGATION, AGENTS] {
         let home = TempDir::new().unwrap();
         let tried: usize = blocks(document).map(|block| attempt(home.path(), &block)).sum();
         assert_ne!(tried, 0);

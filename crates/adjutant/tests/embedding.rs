@@ -204,6 +204,31 @@ async fn no_file_counts_unless_surroundings_are_given() {
 }
 
 #[tokio::test]
+async fn nobody_is_told_what_files_say_unless_surroundings_are_given() {
+    let home = TempDir::new().unwrap();
+    let skill = home.path().join(".agents/skills/pdf");
+    fs::create_dir_all(&skill).unwrap();
+    fs::write(skill.join("SKILL.md"), "---\nname: pdf\ndescription: Reads PDF.\n---\n").unwrap();
+    fs::write(home.path().join("AGENTS.md"), "Use tabs.").unwrap();
+    let around = Surroundings::bare(home.path().to_owned());
+    let request = async |build: &dyn Fn(Builder) -> Builder| {
+        let (builder, model) = scripted(says("done"));
+        let builder = builder.directory(home.path()).builtins(true);
+        run(build(builder.instructions("be brief")).set("journal", "memory")).await;
+        model.requests()[0].clone()
+    };
+    let is_offered = |tools: &[String]| tools.iter().any(|name| name == "skill");
+    let alone = request(&|it| it).await;
+    assert_eq!((alone.system.as_str(), is_offered(&alone.tools)), ("be brief", false));
+    let told = request(&|it| it.surroundings(around.clone())).await;
+    assert!(told.system.starts_with("be brief\n\n---\n\n## AGENTS.md\n\n"), "{}", told.system);
+    assert!(told.system.ends_with("AGENTS.md\n\nUse tabs."), "{}", told.system);
+    assert!(is_offered(&told.tools), "{:?}", told.tools);
+    let silent = |it: Builder| it.surroundings(around.clone()).set("agents_md", false);
+    assert_eq!(request(&silent).await.system, "be brief");
+}
+
+#[tokio::test]
 async fn the_journal_is_a_file_only_where_one_is_wanted() {
     let directory = TempDir::new().unwrap();
     let (work, kept) = (directory.path().join("work"), directory.path().join("kept"));

@@ -28,7 +28,10 @@ const ALLOWED: [(&str, &[&str]); 9] = [
         ],
     ),
     // Not shipped.
-    ("adjutant-fuzz", &["adjutant-core", "adjutant-engine", "adjutant-models", "adjutant-tools"]),
+    (
+        "adjutant-fuzz",
+        &["adjutant", "adjutant-core", "adjutant-engine", "adjutant-models", "adjutant-tools"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -1,5 +1,6 @@
 //! What is fuzzed.
 
+mod agents;
 mod chat;
 mod conversation;
 mod edit;
@@ -29,6 +30,7 @@ pub static TARGETS: &[Target] = &[
     edit::TARGET,
     repair::TARGET,
     shell::TARGET,
+    agents::TARGET,
 ];
 
 /// Returns one provider of each kind.

@@ -27,7 +27,7 @@ impl Redactor {
     }
 
     /// Returns the text without keys.
-    pub(super) fn redact(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let text = (self.0)(text);
         let mut redacted = String::with_capacity(text.len());
         let mut last = ' ';

@@ -4,15 +4,17 @@ use std::{
     iter,
     num::{NonZeroU64, NonZeroUsize},
     sync::Arc,
+    time::Duration,
 };
 
 use adjutant_core::{
-    Access, AgentId, AgentPath, Allowance, Answer, Ask, Cause, Chosen, Clamp, Context, Delivery,
-    Digest, Effect, Ending, Event, EventKind, Fact, FileState, Handed, Handover, Image, Isolation,
-    Limits, Message, Mode, Native, OnError, Order, Outcome, Part, Peers, Plan, QuestionId, Receipt,
-    Rules, SessionId, Share, Stay, Task, TaskNote, ToolCall, ToolResult, Usage, When, Wish,
+    Access, AgentId, AgentPath, Allowance, Answer, Artifact, Ask, Backoff, Calls, Cause, Chosen,
+    Clamp, Context, Delivery, Digest, Effect, Effort, Ending, Event, EventKind, Fact, FileState,
+    Handed, Handover, Image, Isolation, Limits, Manner, Message, Mode, Native, OnError, Order,
+    Outcome, Part, Peers, Plan, QuestionId, Receipt, Retry, Rules, SessionId, Share, Stay, Task,
+    TaskNote, ToolCall, ToolResult, Usage, When, Wish,
 };
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 use uuid::Uuid;
 
 /// Text that is easily damaged on its way.
@@ -134,6 +136,10 @@ fn started() -> EventKind {
         isolation: Isolation::Worktree,
         stay: Stay::UntilTold,
         peers: Peers::Family,
+        workdir: Some(AWKWARD.into()),
+        manner: manner(),
+        // Not kept: the path has it.
+        number: None,
     };
     EventKind::Started {
         order: Arc::new(order),
@@ -144,6 +150,23 @@ fn started() -> EventKind {
         clamped: vec![clamp()],
         inherited: usize::MAX,
         workdir: Some(AWKWARD.to_owned()),
+    }
+}
+
+fn manner() -> Manner {
+    let retry = Retry {
+        attempts: u32::MAX,
+        base: Duration::MAX,
+        cap: Duration::ZERO,
+        backoff: Backoff::Linear,
+    };
+    Manner {
+        temperature: Some(0.into()),
+        top_p: Number::from_f64(0.1),
+        effort: Some(Effort::High),
+        max_output: Some(NonZeroU64::MAX),
+        retry: Some(retry),
+        calls: Calls::OneByOne,
     }
 }
 
@@ -165,6 +188,7 @@ fn finished() -> EventKind {
         read: [AWKWARD.into()].into(),
         modified: [AWKWARD.into()].into(),
         commands: vec![(AWKWARD.to_owned(), Some(i32::MIN)), (String::new(), None)],
+        artifacts: vec![Artifact { path: AWKWARD.to_owned(), bytes: u64::MAX }],
         unfinished: vec![AgentPath::root().child("scout", 1)],
         clamped: vec![clamp()],
         uncontained: vec![AWKWARD.to_owned()],

@@ -69,12 +69,25 @@ impl Environment {
         variables
     }
 
+    /// Returns what is secret among variables, if it is long enough not to be found by chance in
+    /// any text.
+    pub fn secrets(
+        &self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Vec<String> {
+        let is_secret = |name: &OsStr, value: &OsStr| self.holds_secret(name) || lets_in(value);
+        let secret = variables.into_iter().filter(|(name, value)| is_secret(name, value));
+        let values = secret.filter_map(|(_, value)| Some(value.to_str()?.trim().to_owned()));
+        values.filter(|value| value.len() >= SHORTEST).collect()
+    }
+
     fn is_secret(&self, name: &OsStr) -> bool {
+        name.to_string_lossy().to_uppercase().starts_with("ADJUTANT_") || self.holds_secret(name)
+    }
+
+    fn holds_secret(&self, name: &OsStr) -> bool {
         let upper = name.to_string_lossy().to_uppercase();
-        is_among(name, &self.keys)
-            || upper.starts_with("ADJUTANT_")
-            || SECRET_NAMES.contains(&&*upper)
-            || says_secret(&upper)
+        is_among(name, &self.keys) || SECRET_NAMES.contains(&&*upper) || says_secret(&upper)
     }
 }
 
@@ -166,6 +179,22 @@ mod tests {
         for name in secret {
             assert_eq!(seen(&Environment::default(), &[(name, "x")]), [""; 0], "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_secret_among_variables_is_known() {
+        let environment = Environment { keys: vec!["MINE".into()], passed: vec!["A_TOKEN".into()] };
+        let variables = [
+            ("MINE", "its-own-words"),
+            ("A_TOKEN", " hunter2-hunter2\n"),
+            ("DATABASE", "postgres://me:pass@db/x"),
+            ("B_TOKEN", "short"),
+            ("ADJUTANT_MODEL", "scripted/a.toml"),
+            ("HOME", "/home/somebody"),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let expected = ["its-own-words", "hunter2-hunter2", "postgres://me:pass@db/x"];
+        assert_eq!(environment.secrets(variables), expected);
     }
 
     #[test]

@@ -87,7 +87,8 @@ impl TypedTool for CallAgent {
                 names.join(", ")
             )));
         }
-        let order = self.order(args, host).await?;
+        let number = Some(delegation.reserve());
+        let order = Order { number, ..self.order(args, host).await? };
         blocking::run(&self.settings, delegation, order, None).await
     }
 }

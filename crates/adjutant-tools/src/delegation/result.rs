@@ -45,6 +45,10 @@ fn plain(told: &Told<'_>, log: &str) -> Result<String, ToolError> {
     let response = if log.is_empty() { "" } else { "## Sub-agent response\n" };
     match failure(report) {
         None => Ok(format!("{log}{response}{text}\n\n{trailer}")),
+        // A named agent is called like a function, and fails like one.
+        Some(_) if told.agent.is_some() => {
+            bare(told).map_err(|ToolError(error)| ToolError(format!("{log}{error}\n\n{trailer}")))
+        }
         Some(why) => {
             let found = if text.is_empty() { "nothing".to_owned() } else { format!("\n{text}\n") };
             Err(ToolError(format!(

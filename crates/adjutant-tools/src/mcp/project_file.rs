@@ -94,6 +94,15 @@ impl ProjectFile {
     }
 }
 
+impl Server {
+    /// Makes a server of what stands beside its name in such a file, or says what is wrong with
+    /// that.
+    pub fn of_entry(name: &str, entry: serde_json::Value) -> Result<Self, String> {
+        let entry: Entry = serde_json::from_value(entry).map_err(|error| error.to_string())?;
+        Self::new(name, entry.settings()?)
+    }
+}
+
 impl Entry {
     fn settings(self) -> Result<ServerSettings, String> {
         let Self { kind, command, args, env, url, headers } = self;

@@ -1,7 +1,7 @@
 //! What is said of a server before it is started.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
@@ -81,6 +81,12 @@ impl fmt::Debug for Private {
 #[derive(Clone, Debug)]
 pub struct ToolPattern(GlobMatcher);
 
+impl PartialEq for ToolPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.glob() == other.0.glob()
+    }
+}
+
 impl FromStr for ToolPattern {
     type Err = String;
 
@@ -91,7 +97,7 @@ impl FromStr for ToolPattern {
 }
 
 /// A server that can be started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     pub(crate) name: String,
     pub(crate) reach: Reach,
@@ -102,10 +108,12 @@ pub struct Server {
     pub(crate) timeout: Duration,
     pub(crate) startup_timeout: Duration,
     pub(crate) effect: Effect,
+    /// The named agents that alone have its tools; without them, all.
+    users: Option<BTreeSet<String>>,
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reach {
     /// It is started, and spoken to through pipes.
     Process { command: String, args: Vec<String>, env: Private },
@@ -126,6 +134,7 @@ impl Server {
             startup_timeout: startup_timeout.unwrap_or(START),
             effect: effect.unwrap_or(Effect::Reach),
             directory: None,
+            users: None,
             reach: Reach::new(settings)?,
         })
     }
@@ -133,6 +142,23 @@ impl Server {
     /// Returns the server with its program running in a directory of its own.
     pub(crate) fn at(self, directory: &Path) -> Self {
         Self { directory: Some(directory.to_owned()), ..self }
+    }
+
+    /// Returns the server for these named agents alone.
+    #[must_use]
+    pub fn only_for(self, users: BTreeSet<String>) -> Self {
+        Self { users: Some(users), ..self }
+    }
+
+    /// Reports whether some named agents alone have its tools.
+    pub fn is_private(&self) -> bool {
+        self.users.is_some()
+    }
+
+    /// Reports whether its tools are for the agent of that name; `None` is one without a name.
+    pub fn is_for(&self, agent: Option<&str>) -> bool {
+        let has = |users: &BTreeSet<String>| agent.is_some_and(|agent| users.contains(agent));
+        self.users.as_ref().is_none_or(has)
     }
 
     /// Returns where its program runs, if that is not where the session does.

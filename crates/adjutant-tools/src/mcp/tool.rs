@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_core::{Host, Tool, ToolError, ToolSpec};
+use adjutant_core::{Grant, Host, Order, Tool, ToolError, ToolSpec};
 use futures_util::future::BoxFuture;
 use serde_json::{Number, Value};
 
@@ -81,6 +81,10 @@ fn changed(arguments: &Value) -> Option<&Number> {
 impl Tool for ServerTool {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::clone(&self.spec)
+    }
+
+    fn offer(&self, order: &Order, _: &Grant) -> Option<Arc<ToolSpec>> {
+        self.line.server.is_for(order.agent.as_deref()).then(|| self.spec())
     }
 
     fn check(&self, arguments: &Value) -> Result<(), ToolError> {

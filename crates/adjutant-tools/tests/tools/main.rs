@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+#[cfg(unix)]
+mod artifact_is_lost;
 mod asking;
 #[cfg(target_os = "linux")]
 mod command_gets_away;
@@ -24,6 +26,8 @@ mod seat;
 mod serving;
 #[cfg(all(unix, feature = "mcp"))]
 mod serving_http;
+#[cfg(unix)]
+mod skill_leads_astray;
 mod specs;
 #[cfg(unix)]
 mod worktree;

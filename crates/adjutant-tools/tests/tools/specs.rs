@@ -29,13 +29,14 @@ fn ask_user_has_the_schema_of_its_document() {
 type Names = &'static [&'static str];
 
 /// Every tool, with what it needs, what it takes besides, and what it takes beyond its document.
-const TABLE: [(&str, Names, Names, Names); 28] = [
+const TABLE: [(&str, Names, Names, Names); 30] = [
     ("list_dir", &[], &["path", "recursive"], &[]),
     ("read_file", &["path"], &["offset", "limit", "column"], &[]),
     ("find_files", &["pattern"], &["path"], &[]),
     ("search_files", &["pattern"], &["path", "glob", "context", "case_insensitive"], &[]),
     ("web_fetch", &["url"], &["offset"], &[]),
     ("ask_user", &["question"], &["choices"], &[]),
+    ("skill", &["name"], &["file"], &[]),
     (
         "sub_agent",
         &["prompt"],
@@ -69,6 +70,7 @@ const TABLE: [(&str, Names, Names, Names); 28] = [
     ("edit_file", &["path", "old_text", "new_text"], &["replace_all"], &[]),
     ("multi_edit", &["path", "edits"], &[], &[]),
     ("delete_file", &["path"], &[], &[]),
+    ("write_artifact", &["name"], &["content", "path"], &[]),
     (
         "run_command",
         &["command"],

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, num::NonZeroU64, path::PathBuf, sync::Arc};
 
-use adjutant_core::{Access, Allowance, Isolation, Manner, Mode, Rules};
+use adjutant_core::{Access, Allowance, Digest, Isolation, Manner, Mode, Rules};
 use serde_json::Value;
 
-use super::format::Format;
+use super::{format::Format, text::Written};
 
 /// A named agent, as its file says.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,8 @@ pub(crate) struct Definition {
     pub(crate) schema: Option<Arc<Value>>,
     /// Whom it may call.
     pub(crate) callable: Callable,
+    /// Who may run it.
+    pub(crate) audience: Audience,
     /// How those are run.
     pub(crate) children: Children,
     /// What it remembers from run to run.
@@ -62,8 +64,23 @@ pub(crate) struct Origin {
     pub(crate) file: PathBuf,
     pub(crate) format: Format,
     pub(crate) owner: Owner,
+    /// What it was when it was read.
+    pub(crate) digest: Option<Digest>,
     /// In which line which field is, by its name; one of a table is `table.field`.
     pub(crate) lines: BTreeMap<String, usize>,
+}
+
+impl Origin {
+    /// Makes the origin of what was read from a file.
+    pub(crate) fn new(written: &Written, format: Format, lines: &BTreeMap<String, usize>) -> Self {
+        Self {
+            file: written.file.clone(),
+            format,
+            owner: written.owner.clone(),
+            digest: Some(Digest::of(written.text.as_bytes())),
+            lines: lines.clone(),
+        }
+    }
 }
 
 /// Whose file it is.
@@ -86,6 +103,18 @@ pub(crate) enum Callable {
     Only(Vec<String>),
     /// Every agent there is.
     All,
+}
+
+/// Who may run an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// People, and the agents that may call it.
+    #[default]
+    Everyone,
+    /// People.
+    People,
+    /// Nobody. It keeps a weaker file of its name from being used.
+    Nobody,
 }
 
 /// How the agents are run that an agent calls.
@@ -147,6 +176,12 @@ pub(crate) enum Guidance {
 }
 
 impl Definition {
+    /// Returns the file, and the line of a field in it, as far as they are known.
+    pub(crate) fn place(&self, field: &str) -> String {
+        let file = self.origin.file.display();
+        self.line(field).map_or_else(|| file.to_string(), |line| format!("{file}:{line}"))
+    }
+
     /// Returns where a field is written.
     pub(crate) fn line(&self, field: &str) -> Option<usize> {
         self.origin.lines.get(field).copied()

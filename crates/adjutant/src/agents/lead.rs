@@ -2,16 +2,21 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use adjutant_core::{Charter, Grant, Rules};
+use adjutant_core::{Access, Charter, Grant, Models as _, Rules, Tool, grant::names};
+use adjutant_models::{Catalogue, Pace, Providers};
 
 use super::{
     definition::{Callable, Definition, Owner},
-    order::{Agents, CALL_AGENT},
+    format::Format,
+    order::{Agents, CALL_AGENT, WRITE_ARTIFACT},
+    problem::{Problem, Severity},
+    variables::{self, Values},
 };
 use crate::{
     CliError,
     config::{Config, Written},
     error::Kind,
+    nearest::nearest,
 };
 
 /// A named agent as the root.
@@ -37,9 +42,106 @@ impl Lead {
         if *callable != Callable::Nobody && !tools.iter().any(|tool| tool == CALL_AGENT) {
             config.delegation.tools.push(CALL_AGENT.to_owned());
         }
+        self.agents
+            .check_places(&self.definition)
+            .map_err(|(field, why)| self.wrong(field, &why))?;
         config.allowance = config.allowance.capped(Some(*allowance));
         config.max_depth = children.depth.map_or(config.max_depth, |it| it.min(config.max_depth));
         self.workdir()
+    }
+
+    /// Fills in the variables of the agent.
+    pub(crate) fn fill(&mut self, values: &Values) -> Result<(), CliError> {
+        let filled = variables::filled(&self.definition, values);
+        let filled = filled.map_err(|why| {
+            let error = self.wrong("variables", &why);
+            error.hint("`--param NAME=VALUE` sets it")
+        })?;
+        self.definition = Arc::new(filled);
+        Ok(())
+    }
+
+    /// Forgets a model in another product's file that names no provider and is none there is, and
+    /// says so: the root has no caller whose provider it could be one of.
+    pub(crate) fn forget_model(&mut self, providers: &Arc<Providers>) -> Option<String> {
+        let model = self.definition.model.as_ref()?;
+        if self.definition.origin.format == Format::Native || model.contains('/') {
+            return None;
+        }
+        let models = Catalogue::new(Pace::Prompt).providers(Arc::clone(providers));
+        let problem = self.definition.without_model(&models.find(model).err()?.message);
+        Arc::make_mut(&mut self.definition).model = None;
+        Some(problem.aside())
+    }
+
+    /// Refuses agents to be called that are not there, and tells why none can be called.
+    pub(crate) fn check_callable(&self, config: &Config) -> Result<Option<String>, CliError> {
+        let Definition { callable, .. } = &*self.definition;
+        if let Callable::Only(names) = callable {
+            let library = &self.agents.library;
+            let missing = names.iter().find(|name| library.get(name).is_none());
+            if let Some(Err(error)) = missing.map(|name| library.find(name)) {
+                let place = self.definition.place("sub_agents");
+                return Err(error.before(&format!("{place}: `sub_agents`: ")));
+            }
+        }
+        let why = match (callable, config.delegates, config.max_depth) {
+            (Callable::Nobody, _, _) => return Ok(None),
+            (_, false, _) => "`sub_agents.enabled` is `false`",
+            (_, _, 0) => "there may be no level of agents below it",
+            (_, true, _) => return Ok(None),
+        };
+        let place = self.definition.place("sub_agents");
+        Ok(Some(format!("{place}: `sub_agents` is of no use: {why}")))
+    }
+
+    /// Puts our names in the place of other products' in the list of tools, and refuses what is no
+    /// tool. In another product's file that is only dropped, and returned.
+    pub(crate) fn check_tools(&mut self, tools: &[Arc<dyn Tool>]) -> Result<Vec<String>, CliError> {
+        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
+        let is_there = |name: &str| specs.iter().any(|spec| spec.name == name);
+        let mut access = self.definition.access.clone();
+        access.rename(is_there);
+        // Of servers there may be any, or none while they are away.
+        let is_known = |name: &str| {
+            name.starts_with("mcp__") || specs.iter().any(|spec| names(name, &spec.name))
+        };
+        let unknown: Vec<_> =
+            access.names().filter(|name| !is_known(name)).map(str::to_owned).collect();
+        let mut dropped = Vec::new();
+        for name in &unknown {
+            let problem = self.no_tool(name, specs.iter().map(|spec| &*spec.name));
+            if self.definition.origin.format == Format::Native {
+                return Err(CliError::new(Kind::Config, problem.aside()));
+            }
+            dropped.push(problem.aside());
+        }
+        if let Access::AllowList { tools } | Access::DenyList { tools } = &mut access {
+            tools.retain(|name| !unknown.contains(name));
+        }
+        Arc::make_mut(&mut self.definition).access = access;
+        Ok(dropped)
+    }
+
+    fn no_tool<'a>(&self, name: &str, known: impl Iterator<Item = &'a str>) -> Problem {
+        let definition = &self.definition;
+        let line = |field: &str| {
+            let item = definition.line(&format!("{field}[{name}]"));
+            item.or_else(|| definition.line(field))
+        };
+        let is_denied = matches!(definition.access, Access::DenyList { .. });
+        let fields = if is_denied { ["disallowedTools", "tools"] } else { ["tools", "permission"] };
+        let severity = match definition.origin.format {
+            Format::Native => Severity::Error,
+            Format::Claude | Format::OpenCode | Format::Codex => Severity::Dropped,
+        };
+        let why = format!("there is no tool `{name}`");
+        let problem = Problem::of(severity, &definition.origin.file, why);
+        let problem = problem.at(fields.into_iter().find_map(line));
+        match nearest(name, known) {
+            Some(meant) => problem.hint(format!("did you mean `{meant}`?")),
+            None => problem,
+        }
     }
 
     fn workdir(&self) -> Result<Option<PathBuf>, CliError> {
@@ -56,7 +158,13 @@ impl Lead {
 
     /// Narrows the authority of a root to what the agent's file says.
     pub(crate) fn charter(&self, charter: Charter) -> Charter {
-        let wish = self.definition.wish();
+        let mut wish = self.definition.wish();
+        // It does not bar those below it from handing back files; who may is for the tool to say.
+        if let Access::AllowList { tools } = &mut wish.access
+            && self.agents.library.iter().any(|it| it.artifacts.is_some())
+        {
+            tools.insert(WRITE_ARTIFACT.to_owned());
+        }
         let Rules { allow, ask, deny, only } = wish.rules;
         let mut rules = charter.rules;
         // What the person says themselves counts more than what a file of theirs allows, and
@@ -74,13 +182,11 @@ impl Lead {
         workdir: &std::path::Path,
     ) -> Result<String, CliError> {
         let told = self.agents.instructions(&self.definition, grant, workdir).await;
-        told.map_err(|why| self.wrong("files", &why))
+        told.map_err(|(field, why)| self.wrong(field, &why))
     }
 
     /// Says that a field of the file cannot be honoured.
     pub(crate) fn wrong(&self, field: &str, why: &str) -> CliError {
-        let file = self.definition.origin.file.display();
-        let line = self.definition.line(field).map(|line| format!(":{line}")).unwrap_or_default();
-        CliError::new(Kind::Config, format!("{file}{line}: {why}"))
+        CliError::new(Kind::Config, format!("{}: {why}", self.definition.place(field)))
     }
 }

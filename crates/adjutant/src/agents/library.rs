@@ -1,25 +1,31 @@
 //! Every agent there is, as its file was when the library was read.
 
 use std::{
-    collections::BTreeMap,
-    fs, io,
+    collections::{BTreeMap, BTreeSet},
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use adjutant_surfaces::sanitize::visible;
+
 use super::{
-    definition::{Definition, Owner},
+    definition::{Artifacts, Definition, Owner},
     format::Format,
-    places::{Kind, Place},
+    places::Place,
     problem::{Problem, Severity},
+    search::{Found, search},
     text::{self, Written},
 };
-use crate::{CliError, Surroundings, error::Kind as ErrorKind, nearest::nearest};
+use crate::{CliError, Surroundings, error::Kind, nearest::nearest};
 
 /// Every agent there is. Files that change later change nothing here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Library {
     agents: BTreeMap<String, Arc<Definition>>,
+    /// The files that are refused, by what their agents would be called. Nobody gets a weaker
+    /// agent of that name instead.
+    refused: BTreeMap<String, PathBuf>,
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -37,17 +43,15 @@ pub(crate) struct Entry {
 }
 
 impl Library {
-    /// Reads all that is there for who works in a directory, and before it all in `named`, if a
-    /// person named a directory.
-    pub(crate) fn read(around: &Surroundings, directory: &Path, named: Option<&Path>) -> Self {
-        let named = named.map(|directory| Place {
-            directory: directory.to_owned(),
-            owner: Owner::User,
-            kind: Kind::Own,
-        });
-        let mut library = Self::default();
-        for place in named.into_iter().chain(Place::all(around, directory)) {
-            library.add(&place);
+    /// Reads all that is there for who works in a directory, and before it all in the directories
+    /// that a person named.
+    pub(crate) fn read(around: &Surroundings, directory: &Path, named: &[PathBuf]) -> Self {
+        let usual = Place::all(around, directory);
+        let named = named.iter().map(|directory| Place::named(directory, &usual));
+        let places: Vec<_> = named.chain(usual.iter().cloned()).collect();
+        let (mut library, mut seen) = (Self::default(), BTreeSet::new());
+        for place in places {
+            library.add(&place, &mut seen);
         }
         library
     }
@@ -55,6 +59,14 @@ impl Library {
     /// Returns an agent by its name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Definition>> {
         self.agents.get(name)
+    }
+
+    /// Has every agent hand back files, wherever its own file would have them.
+    pub(crate) fn hand_back(&mut self) {
+        let entries = self.entries.iter_mut().filter_map(|entry| entry.definition.as_mut());
+        for definition in self.agents.values_mut().chain(entries) {
+            Arc::make_mut(definition).artifacts = Some(Artifacts::default());
+        }
     }
 
     /// Returns all of them, by name.
@@ -67,14 +79,10 @@ impl Library {
         if let Some(found) = self.get(name) {
             return Ok(found);
         }
-        let wrong = format!("there is no agent named `{name}`");
-        let error = CliError::new(ErrorKind::Usage, wrong);
-        let refused = self.entries.iter().find(|entry| {
-            entry.definition.is_none() && entry.file.file_stem().is_some_and(|stem| stem == name)
-        });
-        if let Some(problem) = refused.and_then(|entry| entry.problems.last()) {
-            return Err(CliError::new(ErrorKind::Config, problem.to_string()));
+        if let Some(file) = self.refused.get(name) {
+            return self.find_file(file);
         }
+        let error = CliError::new(Kind::Usage, format!("there is no agent named `{name}`"));
         Err(match nearest(name, self.agents.keys().map(String::as_str)) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),
             None => error.hint("`adjutant agents new NAME` makes one"),
@@ -82,13 +90,40 @@ impl Library {
         .hint("`adjutant agents list` shows them"))
     }
 
-    fn add(&mut self, place: &Place) {
-        let mut files = Vec::new();
-        let problems = collect(&place.directory, place.kind, &mut files);
-        files.sort();
+    /// Returns the agent of a file, whatever it is called, or says why there is none.
+    pub(crate) fn find_file(&self, file: &Path) -> Result<&Arc<Definition>, CliError> {
+        let entry = self.entry(file).ok_or_else(|| no_file(file))?;
+        entry.definition.as_ref().ok_or_else(|| entry.refusal())
+    }
+
+    /// Returns a file that was looked at, however it is named.
+    pub(crate) fn entry(&self, file: &Path) -> Option<&Entry> {
+        let identity = identity(file);
+        self.entries
+            .iter()
+            .find(|entry| identity.is_some() && self::identity(&entry.file) == identity)
+    }
+
+    /// Puts another definition in the place of the one that its file had, and says why.
+    pub(super) fn replace(&mut self, definition: Definition, problems: &[Problem]) {
+        let definition = Arc::new(definition);
+        let file = &definition.origin.file;
+        for entry in self.entries.iter_mut().filter(|entry| entry.file == *file) {
+            entry.definition = Some(Arc::clone(&definition));
+            entry.problems.extend(problems.iter().cloned());
+        }
+        self.agents.insert(definition.name.clone(), definition);
+    }
+
+    /// Reads all in a place but what was seen already.
+    fn add(&mut self, place: &Place, seen: &mut BTreeSet<PathBuf>) {
+        let Found { files, problems } = search(place);
         let mut here = BTreeMap::new();
         for (file, format) in files {
-            let mut entry = load(place, file, format);
+            let is_new = identity(&file).is_none_or(|identity| seen.insert(identity));
+            let Some(mut entry) = is_new.then(|| load(place, file, format)).flatten() else {
+                continue;
+            };
             self.settle(&mut entry, &mut here);
             self.entries.push(entry);
         }
@@ -104,7 +139,13 @@ impl Library {
 
     /// Finds out whether a file's agent is the one of its name.
     fn settle(&mut self, entry: &mut Entry, here: &mut BTreeMap<String, PathBuf>) {
-        let Some(definition) = entry.definition.clone() else { return };
+        let Some(definition) = entry.definition.clone() else {
+            let name = stem(&entry.file);
+            if !self.agents.contains_key(&name) {
+                self.refused.entry(name).or_insert_with(|| entry.file.clone());
+            }
+            return;
+        };
         if let Some(first) = here.get(&definition.name) {
             let why = format!("`{}` is the name of {} too", definition.name, first.display());
             let problem = Problem::of(Severity::Error, &entry.file, why);
@@ -113,18 +154,57 @@ impl Library {
             return;
         }
         here.insert(definition.name.clone(), entry.file.clone());
-        match self.agents.get(&definition.name) {
-            Some(stronger) => entry.shadowed_by = Some(stronger.origin.file.clone()),
+        let stronger = self.agents.get(&definition.name).map(|stronger| &stronger.origin.file);
+        match stronger.or_else(|| self.refused.get(&definition.name)) {
+            Some(stronger) => entry.shadowed_by = Some(stronger.clone()),
             None => drop(self.agents.insert(definition.name.clone(), definition)),
         }
     }
 }
 
-/// Reads one file.
-fn load(place: &Place, file: PathBuf, format: Format) -> Entry {
+impl Entry {
+    /// Returns what its agent is called, or would be.
+    pub(crate) fn name(&self) -> String {
+        self.definition.as_ref().map_or_else(|| stem(&self.file), |it| it.name.clone())
+    }
+
+    /// Returns how many problems of a severity there are.
+    pub(crate) fn count(&self, severity: Severity) -> usize {
+        self.problems.iter().filter(|problem| problem.severity == severity).count()
+    }
+
+    /// Says why there is no agent.
+    fn refusal(&self) -> CliError {
+        let mut errors = self.problems.iter().filter(|it| it.severity == Severity::Error);
+        let Some(first) = errors.next() else {
+            return CliError::new(Kind::Config, format!("{}: is refused", self.file.display()));
+        };
+        let why = format!("{}: {}", first.place(), visible(&first.message));
+        let error = CliError::new(Kind::Config, why);
+        let error = first.hint.iter().fold(error, |error, hint| error.hint(hint));
+        match errors.count() {
+            0 => error,
+            more => error.hint(format!("there are {more} more: `adjutant agents check` shows all")),
+        }
+    }
+}
+
+/// Says that a file is no agent's.
+pub(super) fn no_file(file: &Path) -> CliError {
+    let why = match fs::metadata(file) {
+        Ok(_) => "is no agent's file".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    CliError::new(Kind::Usage, format!("{}: {why}", file.display()))
+        .hint("agents' files end with `.toml` or `.md`")
+}
+
+/// Reads one file; `None` is a note beside the agents.
+fn load(place: &Place, file: PathBuf, format: Format) -> Option<Entry> {
     let owner = place.owner.clone();
     let (definition, problems) = match text::read(&file) {
         Err(problem) => (None, vec![problem]),
+        Ok(text) if is_note(&file, &text) => return None,
         Ok(text) => {
             let name = file.strip_prefix(&place.directory).unwrap_or(&file).with_extension("");
             let name = name.to_string_lossy().into_owned();
@@ -133,35 +213,26 @@ fn load(place: &Place, file: PathBuf, format: Format) -> Entry {
         }
     };
     let definition = definition.map(Arc::new);
-    Entry { file, owner, format, definition, shadowed_by: None, problems }
+    Some(Entry { file, owner, format, definition, shadowed_by: None, problems })
 }
 
-/// Finds the files in a directory, and returns what could not be looked at.
-fn collect(directory: &Path, kind: Kind, files: &mut Vec<(PathBuf, Format)>) -> Vec<Problem> {
-    let unseen = |error: io::Error| {
-        Problem::of(Severity::Error, directory, format!("cannot be looked into: {error}"))
-    };
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
-        Err(error) => return vec![unseen(error)],
-    };
-    let mut problems = Vec::new();
-    for entry in entries {
-        let path = match entry {
-            Ok(entry) => entry.path(),
-            Err(error) => {
-                problems.push(unseen(error));
-                continue;
-            }
-        };
-        if path.is_dir() {
-            if kind.is_deep() {
-                problems.extend(collect(&path, kind, files));
-            }
-        } else if let Some(format) = kind.format(&path) {
-            files.push((path, format));
-        }
-    }
-    problems
+/// Reports whether a file is a note to people rather than an agent.
+fn is_note(file: &Path, text: &str) -> bool {
+    let is_readme = file.file_name().is_some_and(|name| name.eq_ignore_ascii_case("README.md"));
+    is_readme && !text.starts_with("---")
 }
+
+fn stem(file: &Path) -> String {
+    file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Returns the one path of a file, with every link to its directory resolved. Two names in a
+/// directory are two files, even if one is a link to the other.
+fn identity(file: &Path) -> Option<PathBuf> {
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    Some(fs::canonicalize(directory).ok()?.join(file.file_name()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,26 +1,54 @@
 //! Named agents: an agent is a file.
 //!
 //! ```text
-//! places ──files──▶ text ──format──▶ definition ──library──▶ order (a child) or lead (the root)
+//! places ──search──▶ text ──format──▶ definition ──library──▶ order (a child) or lead (the root)
+//!                                                      └─────▶ commands (`agents`) and check
 //! ```
 //!
 //! A file is loaded, loaded with what is dropped of it, or refused, and each of these says so
 //! with file and line ([`problem`]). Formats are one file each; what they all come to is a
 //! [`definition`]. Nothing in a file makes an agent freer than whoever runs it.
 
+mod agreed;
+mod check;
 mod claude;
+mod claude_tools;
 mod codex;
+mod commands;
 mod definition;
+mod doubts;
 mod fields;
+mod foreign;
 mod format;
+mod front_matter;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod lead;
 mod library;
+mod name;
 mod native;
 mod opencode;
+mod opencode_permission;
 mod order;
 mod places;
 mod problem;
 mod prompt;
+mod search;
+mod skills;
+mod specifier;
 mod text;
+mod told;
+mod variables;
 
-pub(crate) use self::{lead::Lead, order::Agents};
+pub use self::commands::agents;
+pub(crate) use self::{
+    agreed::Wanting,
+    definition::{Definition, Input, Owner, Variable},
+    lead::Lead,
+    library::Library,
+    order::Agents,
+    prompt::BETWEEN,
+    text::read as read_text,
+    told::Told,
+    variables::Values,
+};

@@ -1,12 +1,87 @@
-//! The format of another product.
+//! opencode's format: Markdown, the fields before the text that the agent is told.
+
+use adjutant_core::{Allowance, Manner};
 
 use super::{
-    definition::Definition,
-    problem::{Problem, Severity},
+    definition::{Audience, Definition},
+    fields::Fields,
+    foreign::{self, description, discard, number, text},
+    format::Format,
+    front_matter, opencode_permission,
+    problem::Problem,
     text::Written,
 };
 
+/// Fields without a meaning here, and what there is instead.
+const MEANINGLESS: [(&str, &str); 4] = [
+    ("hidden", "`mode: primary` keeps it from other agents"),
+    ("color", "agents are told apart by their names"),
+    ("variant", "name the whole model in `model`"),
+    ("options", "`temperature` and `top_p` are honoured"),
+];
+
+/// Who may run an agent, by what it is called there.
+const AUDIENCES: [(&str, Audience); 3] =
+    [("primary", Audience::People), ("subagent", Audience::Everyone), ("all", Audience::Everyone)];
+
 /// Reads an agent.
 pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
-    (None, vec![Problem::of(Severity::Error, &written.file, "cannot be read yet")])
+    let (mut fields, body) = match front_matter::allow(&written.file, &written.text) {
+        Ok(read) => read,
+        Err(problem) => return (None, vec![problem]),
+    };
+    let mut definition = Definition {
+        name: foreign::name(&mut fields, &written.name),
+        description: description(&mut fields),
+        prompt: prompt(&mut fields, body),
+        model: text(&mut fields, "model").filter(|model| !model.trim().is_empty()),
+        manner: Manner {
+            temperature: number(&mut fields, "temperature"),
+            top_p: number(&mut fields, "top_p"),
+            ..Manner::default()
+        },
+        allowance: allowance(&mut fields),
+        audience: audience(&mut fields),
+        ..Definition::default()
+    };
+    opencode_permission::read(&mut fields, &mut definition);
+    for (name, instead) in MEANINGLESS {
+        discard(&mut fields, name, instead);
+    }
+    foreign::finish(definition, fields, (written, Format::OpenCode))
 }
+
+/// Takes what it is told: the text, or a field if there is none.
+fn prompt(fields: &mut Fields<'_>, body: &str) -> String {
+    let field = text(fields, "prompt");
+    if body.trim().is_empty() {
+        if field.is_none() {
+            fields.warn("prompt", "is missing: there is no text after the fields", None);
+        }
+        return field.unwrap_or_default();
+    }
+    if field.is_some() {
+        fields.drop("prompt", "does not count beside the text after the fields", None);
+    }
+    body.trim().to_owned()
+}
+
+/// Takes how many turns there may be, by its new name or its old one.
+fn allowance(fields: &mut Fields<'_>) -> Allowance {
+    let turns = [fields.count("steps"), fields.count("maxSteps")].into_iter().flatten().min();
+    Allowance { turns, ..Allowance::default() }
+}
+
+/// Takes who may run it.
+fn audience(fields: &mut Fields<'_>) -> Audience {
+    let audience = fields.choice("mode", &AUDIENCES).unwrap_or_default();
+    // What would disable an agent is a restriction, so that no other value will do.
+    if fields.flag("disable") == Some(true) {
+        fields.warn("disable", "is `true`: nobody can run it", None);
+        return Audience::Nobody;
+    }
+    audience
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,16 +5,28 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Access, Allowance, Caller, Definitions, Grant, Limits, Listed, Order, Wish};
+use adjutant_core::{
+    Access, AgentPath, Allowance, Caller, Definitions, Grant, Limits, Listed, Order, Wish,
+};
 use futures_util::future::BoxFuture;
 
 use super::{
-    definition::{Callable, Definition},
+    definition::{Audience, Callable, Definition, Guidance},
     lead::Lead,
     library::Library,
-    prompt,
+    prompt::{self, Besides},
+    told::Told,
+    variables::{self, Values},
 };
-use crate::{CliError, Surroundings, arguments::RunArguments};
+use crate::{
+    CliError, Surroundings,
+    agreement::Agreements,
+    arguments::AgentArguments,
+    artifacts,
+    assembly::Kit,
+    error::Kind,
+    memory::{Shelf, Tape, recall},
+};
 
 /// The longest description of an agent that others are told.
 const LONGEST_DESCRIPTION: usize = 300;
@@ -22,11 +34,21 @@ const LONGEST_DESCRIPTION: usize = 300;
 /// What an agent calls others with.
 pub(super) const CALL_AGENT: &str = "call_agent";
 
+/// What an agent reads the files of its skills with.
+const SKILL: &str = "skill";
+
+/// What an agent hands back files with.
+pub(super) const WRITE_ARTIFACT: &str = "write_artifact";
+
 /// The agents of a session.
 pub(crate) struct Agents {
     pub(crate) library: Library,
     /// Where the session works: what relative directories in files start from.
     pub(crate) directory: PathBuf,
+    /// Where what they remember is.
+    pub(crate) shelf: Shelf,
+    /// What files besides their own tell them.
+    pub(crate) told: Told,
 }
 
 impl Definitions for Agents {
@@ -35,11 +57,13 @@ impl Definitions for Agents {
             name: definition.name.clone(),
             description: brief(&definition.description),
         };
+        let is_open = |it: &&Arc<Definition>| it.audience == Audience::Everyone;
         match self.list(caller) {
             Callable::Nobody => Vec::new(),
-            Callable::All => self.library.iter().map(listed).collect(),
+            Callable::All => self.library.iter().filter(is_open).map(listed).collect(),
             Callable::Only(names) => {
-                names.iter().filter_map(|name| self.library.get(name)).map(listed).collect()
+                let found = names.iter().filter_map(|name| self.library.get(name));
+                found.filter(is_open).map(listed).collect()
             }
         }
     }
@@ -61,27 +85,74 @@ impl Agents {
     /// Reads the agents for a run. One that is named by the path of its file brings those beside
     /// it.
     pub(crate) fn find(
-        arguments: &RunArguments,
+        arguments: &AgentArguments,
         around: &Surroundings,
         directory: &Path,
     ) -> Result<Self, CliError> {
         let beside = arguments.agent.as_deref().filter(|name| is_file(name)).map(Path::new);
         let beside = beside.and_then(Path::parent);
-        let named = arguments.agents_dir.as_deref().or(beside);
-        let named = named.map(|named| around.directory.join(named));
-        let library = Library::read(around, directory, named.as_deref());
-        Ok(Self { library, directory: directory.to_owned() })
+        let named = named_directories(around, beside.as_slice(), arguments.agents_dir.as_deref())?;
+        Self::read(around, directory, &named)
     }
 
-    /// Returns the agent that the root is to be, by its name or its file.
-    pub(crate) fn lead(self: &Arc<Self>, named: Option<&str>) -> Result<Option<Lead>, CliError> {
+    /// Reads all agents there are for who works in a directory, and before them those in the
+    /// directories that a person named.
+    pub(super) fn read(
+        around: &Surroundings,
+        directory: &Path,
+        named: &[PathBuf],
+    ) -> Result<Self, CliError> {
+        let mut library = Library::read(around, directory, named);
+        library.distrust(&Agreements::of(around))?;
+        Ok(Self::new(library, around, directory))
+    }
+
+    /// Makes those of a library the agents of a session in a directory.
+    pub(crate) fn new(library: Library, around: &Surroundings, directory: &Path) -> Self {
+        let shelf = Shelf::new(around.data(), directory, Tape::Off);
+        let told = Told::read(around, directory, &library);
+        Self { library, directory: directory.to_owned(), shelf, told }
+    }
+
+    /// Returns the agent that the root is to be, by its name or its file, whose path starts here.
+    pub(crate) fn lead(
+        self: &Arc<Self>,
+        named: Option<&str>,
+        here: &Path,
+    ) -> Result<Option<Lead>, CliError> {
         let Some(named) = named else { return Ok(None) };
-        let name = match is_file(named) {
-            true => Path::new(named).file_stem().and_then(|stem| stem.to_str()).unwrap_or(named),
-            false => named,
+        let definition = match is_file(named) {
+            true => self.library.find_file(&here.join(named))?,
+            false => self.library.find(named)?,
         };
-        let definition = Arc::clone(self.library.find(name)?);
-        Ok(Some(Lead { agents: Arc::clone(self), definition }))
+        if definition.audience == Audience::Nobody {
+            let why = format!("{}: `disable` keeps it from being run", definition.place("disable"));
+            return Err(CliError::new(Kind::Config, why));
+        }
+        Ok(Some(Lead { agents: Arc::clone(self), definition: Arc::clone(definition) }))
+    }
+
+    /// Returns what there is because of them, for a session in a directory.
+    pub(crate) fn kit(self: &Arc<Self>, directory: &Path) -> Kit {
+        let kit = Kit { definitions: Some(Arc::clone(self) as _), ..Kit::default() };
+        self.told.add_to(kit, directory)
+    }
+
+    /// Returns every agent that may come to be: the lead and whom it may call, and so on; without
+    /// a lead, all that can be called.
+    pub(crate) fn reachable(&self, lead: Option<&Lead>) -> Vec<&Arc<Definition>> {
+        let mut names: Vec<_> = match lead {
+            Some(lead) => vec![lead.definition.name.clone()],
+            None => self.callable(None).into_iter().map(|listed| listed.name).collect(),
+        };
+        let mut place = 0;
+        while let Some(name) = names.get(place) {
+            let next = self.callable(Some(name)).into_iter().map(|listed| listed.name);
+            let next: Vec<_> = next.filter(|name| !names.contains(name)).collect();
+            names.extend(next);
+            place += 1;
+        }
+        names.iter().filter_map(|name| self.library.get(name)).collect()
     }
 
     /// Returns whom an agent may call; one without a name may call all.
@@ -93,14 +164,20 @@ impl Agents {
     }
 
     async fn child(&self, definition: &Definition, caller: Caller<'_>) -> Result<Order, String> {
+        self.check_places(definition).map_err(|(_, why)| why)?;
+        let definition = &variables::filled(definition, &Values::new())?;
         let own = definition.workdir.as_deref();
         let workdir = own.map(|own| self.workdir(own)).transpose()?;
         let workdir = workdir.map(|workdir| caller.grant.place_of(&workdir));
         let place = workdir.as_deref().unwrap_or(caller.workdir);
-        let instructions = self.instructions(definition, caller.grant, place).await?;
+        let authority = Wish { scope: workdir.clone(), ..definition.wish() };
+        // If there cannot be such a child, then its order is refused.
+        let own = caller.grant.narrow(AgentPath::root(), &authority).map(|(grant, _)| grant);
+        let grant = own.as_ref().unwrap_or(caller.grant);
+        let instructions = self.instructions(definition, grant, place).await;
+        let instructions = instructions.map_err(|(_, why)| why)?;
         let above = caller.agent.and_then(|name| self.library.get(name));
         let allowance = definition.allowance.capped(above.map(|above| above.for_children()));
-        let authority = Wish { scope: workdir.clone(), ..definition.wish() };
         Ok(Order {
             name: definition.name.clone(),
             agent: Some(definition.name.clone()),
@@ -123,14 +200,37 @@ impl Agents {
         if real.is_dir() { Ok(real) } else { Err(wrong(&"it is no directory")) }
     }
 
-    /// Returns all an agent is told before its task.
+    /// Refuses places that a file names and may not: the field, and why.
+    pub(super) fn check_places(
+        &self,
+        definition: &Definition,
+    ) -> Result<(), (&'static str, String)> {
+        self.shelf
+            .book(definition)
+            .map_err(|why| ("memory.path", format!("`memory.path` {why}")))?;
+        let own = artifacts::own(definition, &self.directory);
+        own.map_err(|why| ("artifacts.dir", format!("`artifacts.dir` {why}")))?;
+        Ok(())
+    }
+
+    /// Returns all an agent is told before its task, or which field is wrong, and why.
     pub(super) async fn instructions(
         &self,
         definition: &Definition,
         grant: &Grant,
         workdir: &Path,
-    ) -> Result<String, String> {
-        prompt::assemble(definition, grant, workdir).await
+    ) -> Result<String, (&'static str, String)> {
+        let skills = self.told.own_skills(&definition.name).map_err(|why| ("skill", why))?;
+        let memory = recall(&self.shelf, definition).await.map_err(|why| ("memory", why))?;
+        let place = grant.original(workdir);
+        let guidance = match definition.guidance {
+            Guidance::Told => {
+                self.told.guidance(&place).or_else(|| self.told.guidance(&self.directory))
+            }
+            Guidance::Omitted => None,
+        };
+        let besides = Besides { skills, memory, guidance };
+        prompt::assemble(definition, besides, grant, workdir).await
     }
 }
 
@@ -138,10 +238,18 @@ impl Definition {
     /// Returns what it would like of its caller's authority.
     pub(super) fn wish(&self) -> Wish {
         let mut access = self.access.clone();
-        if let Access::AllowList { tools } = &mut access
-            && self.callable != Callable::Nobody
-        {
-            tools.insert(CALL_AGENT.to_owned());
+        if let Access::AllowList { tools } = &mut access {
+            #[cfg(feature = "mcp")]
+            tools.extend(self.servers.iter().map(|server| server.prefix() + "*"));
+            if self.callable != Callable::Nobody {
+                tools.insert(CALL_AGENT.to_owned());
+            }
+            if !self.skills.is_empty() {
+                tools.insert(SKILL.to_owned());
+            }
+            if self.artifacts.is_some() {
+                tools.insert(WRITE_ARTIFACT.to_owned());
+            }
         }
         let depth = self.children.depth;
         Wish { mode: self.mode, rules: self.rules.clone(), access, scope: None, depth }
@@ -156,8 +264,23 @@ impl Definition {
     }
 }
 
+/// Returns the directories that a person named: where an agent's file is, and one given as such,
+/// which has to be there.
+pub(super) fn named_directories(
+    around: &Surroundings,
+    beside: &[&Path],
+    given: Option<&Path>,
+) -> Result<Vec<PathBuf>, CliError> {
+    let given = given.map(|given| around.directory.join(given));
+    if let Some(missing) = given.as_ref().filter(|given| !given.is_dir()) {
+        let why = format!("`--agents-dir` {}: there is no such directory", missing.display());
+        return Err(CliError::new(Kind::Usage, why));
+    }
+    Ok(beside.iter().map(|beside| around.directory.join(beside)).chain(given).collect())
+}
+
 /// Reports whether an agent is named by the path of its file.
-fn is_file(name: &str) -> bool {
+pub(super) fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml") || name.ends_with(".md")
 }
 

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use adjutant_surfaces::sanitize::visible;
+
 /// Something a person should know of an agent's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -52,6 +54,19 @@ impl Problem {
         Self { line, ..self }
     }
 
+    /// Returns it as a warning says it, in one line.
+    pub(crate) fn aside(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let word = if self.severity == Severity::Dropped { "dropped: " } else { "" };
+        format!("{}: {word}{}{hint}", self.place(), self.message)
+    }
+
+    /// Returns `FILE:LINE`.
+    pub(crate) fn place(&self) -> String {
+        let file = visible(&self.file.display().to_string());
+        self.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"))
+    }
+
     /// Says what would be right.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
@@ -61,11 +76,6 @@ impl Problem {
 /// `FILE:LINE: severity: message`, as compilers write it.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { severity, file, line, message, .. } = self;
-        write!(f, "{}", file.display().to_string().escape_debug())?;
-        if let Some(line) = line {
-            write!(f, ":{line}")?;
-        }
-        write!(f, ": {}: {message}", severity.name())
+        write!(f, "{}: {}: {}", self.place(), self.severity.name(), visible(&self.message))
     }
 }

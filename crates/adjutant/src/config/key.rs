@@ -87,7 +87,7 @@ pub(super) enum Project {
     Never,
 }
 
-static KEYS: [Key; 68] = [
+static KEYS: [Key; 69] = [
     key("preset", Text, Never, |config, value| put(&mut config.preset, text(value))),
     key("model", Text, Any, |config, value| put(&mut config.model, text(value).map(Some))),
     key("reasoning", Text, Any, |config, value| {
@@ -103,6 +103,7 @@ static KEYS: [Key; 68] = [
         put(&mut config.settings.unattended, unattended(value))
     }),
     key("instructions", Text, Any, |config, value| put(&mut config.instructions, text(value))),
+    key("agents_md", Flag, Tighter, |config, value| put(&mut config.agents_md, flag(value))),
     key("limits.max_depth", Number, Tighter, |config, value| {
         put(&mut config.max_depth, number(value, 0..=DEEPEST))
     }),

@@ -93,6 +93,8 @@ pub struct Config {
     pub web: WebSettings,
     /// The root's system prompt.
     pub instructions: String,
+    /// Whether agents are told what AGENTS.md say.
+    pub agents_md: bool,
     /// What the tree may spend.
     pub allowance: Allowance,
     /// How many levels of agents there may be below the root.
@@ -254,6 +256,7 @@ impl Config {
             passed_variables: Vec::new(),
             web: WebSettings::default(),
             instructions: String::new(),
+            agents_md: true,
             allowance: Allowance::default(),
             max_depth: 0,
             delegates: false,

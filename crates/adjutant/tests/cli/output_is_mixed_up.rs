@@ -11,8 +11,10 @@ use crate::{scripts::TREE, support::World};
 type Figures = BTreeMap<String, (String, u64, Usage)>;
 
 /// What a result tells, by the alphabet.
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 22] = [
+    "agent",
     "agents",
+    "artifacts",
     "cause",
     "clamped",
     "commands",

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod axe;
+mod axe_files;
 mod meerkat;
 mod opal;
 mod opta;

@@ -60,8 +60,10 @@ impl Format for Chat {
             "reasoning_effort",
             "response_format",
             "stream_options",
+            "temperature",
             "tool_choice",
             "tools",
+            "top_p",
         ];
         fields(body, &["model", "stream", "messages"], &optional)?;
         text(&body["model"])?;
@@ -70,6 +72,10 @@ impl Format for Chat {
         let mut limits = limits.into_iter().filter(|limit| !limit.is_null());
         at_least(1, limits.next().unwrap_or(&Value::Null))?;
         ensure!(limits.next().is_none(), "there are two limits");
+        for (name, most) in [("temperature", 2.0), ("top_p", 1.0)] {
+            let given = body.get(name).map(|it| it.as_f64().unwrap_or(-1.0));
+            ensure!(given.is_none_or(|it| (0.0..=most).contains(&it)), "{name} is out of bounds");
+        }
         let effort = body["reasoning_effort"].as_str().unwrap_or("low");
         ensure!(["low", "medium", "high"].contains(&effort), "{effort} is no effort");
         at_most(&body["stream_options"], &["include_usage"])?;

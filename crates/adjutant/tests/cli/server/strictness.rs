@@ -69,6 +69,8 @@ fn chat_completions() {
         ("/top_k", json!(1), "\"top_k\") is not permitted"),
         ("/max_tokens", json!(0), "not at least 1"),
         ("/reasoning_effort", json!("lots"), "no effort"),
+        ("/temperature", json!(2.5), "temperature is out of bounds"),
+        ("/top_p", json!("most"), "top_p is out of bounds"),
         ("/stream_options", json!({ "usage": true }), "is not permitted"),
         ("/max_completion_tokens", json!(9), "two limits"),
         ("/tools", json!([]), "not a list with something in it"),

@@ -1,0 +1,92 @@
+//! A skill is not there, or not what it should be.
+
+use crate::{support::World, told::Recorded};
+
+const SKILL: &str = "---\nname: pdf\ndescription: Reads PDF.\n---\n\nTake care with forms.\n";
+
+fn world() -> World {
+    World::new().file(".claude/skills/pdf/SKILL.md", SKILL).script("[[reply]]\ntext = 'done'")
+}
+
+#[test]
+fn an_agent_without_its_skill_is_refused_with_the_places() {
+    let agent = "system_prompt = 'x'\nskill = 'pfd'\n";
+    let refusal = world().file(".adjutant/agents/a.toml", agent).refused(&["run", "-a", "a", "go"]);
+    assert!(
+        refusal.contains("a.toml:2: there is no skill `pfd`; did you mean `pdf`?"),
+        "{refusal}"
+    );
+    for place in ["deep/.claude/skills, ", "project/.agents/skills, ", "config/adjutant/skills, "] {
+        assert!(refusal.contains(place), "{place}: {refusal}");
+    }
+    let agent = "system_prompt = 'x'\nskill = 'other/SKILL.md'\n";
+    let refusal = world().file(".adjutant/agents/a.toml", agent).refused(&["run", "-a", "a", "go"]);
+    assert!(refusal.contains("agents/other/SKILL.md, "), "{refusal}");
+    assert!(refusal.contains("deep/other/SKILL.md"), "{refusal}");
+}
+
+#[test]
+fn a_child_without_its_skill_is_not_started() {
+    let script = "[[reply]]\nturn = 1\n\
+                  calls = [{ tool = 'call_agent', args = { agent = 'b', task = 'look' } }]\n\
+                  [[reply]]\ntext = 'done'\n";
+    let world = world().script(script);
+    let world = world.file(".adjutant/agents/a.toml", "sub_agents = ['b']");
+    let world = world.file(".adjutant/agents/b.toml", "skill = 'unheard-of'");
+    let recorded = Recorded::new(&world, &["-a", "a", "go"]).everything();
+    assert!(recorded.contains("there is no skill `unheard-of`;"), "{recorded}");
+    assert!(!recorded.contains("root.b-1"), "{recorded}");
+}
+
+#[test]
+fn a_skill_of_an_agent_is_in_its_prompt_and_its_files_are_in_reach() {
+    let script = "[[reply]]\nturn = 1\n\
+                  calls = [{ tool = 'skill', args = { name = 'forms', file = 'more.md' } }]\n\
+                  [[reply]]\ntext = 'done'\n";
+    for skill in
+        ["../skills/forms", "../skills/forms/SKILL.md", "./.adjutant/skills/forms", "forms"]
+    {
+        let agent =
+            format!("system_prompt = 'You fill.'\nskill = '{skill}'\ntools = ['list_dir']\n");
+        let world = world().script(script).file(".adjutant/agents/a.toml", &agent);
+        let text = "---\nname: forms\ndescription: Fills.\n---\nFill slowly.";
+        let world = world.file(".adjutant/skills/forms/SKILL.md", text);
+        let world = world.file(".adjutant/skills/forms/more.md", "and steadily");
+        let recorded = Recorded::new(&world, &["-a", "a", "go"]);
+        let system = recorded.system("root");
+        let begins =
+            "You fill.\n\n---\n\n## Skill\n\n[The skill `forms`, from a file of the project's, ";
+        assert!(system.starts_with(begins), "{skill}: {system}");
+        assert!(system.contains("\n\nFill slowly.\n\n[Its files, in "), "{skill}: {system}");
+        assert_eq!(recorded.tools("root"), ["list_dir", "skill"]);
+        assert!(recorded.everything().contains("and steadily"), "{skill}");
+    }
+}
+
+#[test]
+fn a_projects_agent_does_not_read_a_skill_outside_the_project() {
+    let world = world().file("../../../outside/SKILL.md", "hidden words");
+    let agent = "skill = '../../../../../outside/SKILL.md'";
+    let refusal = world.file(".adjutant/agents/a.toml", agent).refused(&["run", "-a", "a", "go"]);
+    assert!(refusal.contains("leads out of the project"), "{refusal}");
+}
+
+#[test]
+fn a_skill_is_read_on_demand_unless_a_rule_forbids_it() {
+    let script = "[[reply]]\nturn = 1\ncalls = [{ tool = 'skill', args = { name = 'pdf' } }]\n\
+                  [[reply]]\ntext = 'done'\n";
+    let recorded = Recorded::new(&world().script(script), &["go"]);
+    assert!(recorded.everything().contains("Take care with forms."));
+    assert!(!recorded.system("root").contains("Take care with forms."));
+    let denied = world().script(script).user("permissions.deny = ['skill(pd*)']");
+    assert!(!Recorded::new(&denied, &["go"]).everything().contains("Take care with forms."));
+}
+
+#[test]
+fn a_file_that_is_no_skill_is_warned_of() {
+    let world = world().file(".claude/skills/odd/SKILL.md", "---\nname: odd\n---\n");
+    let recorded = Recorded::new(&world, &["go"]);
+    let stderr = &recorded.done.stderr;
+    assert!(stderr.contains("odd/SKILL.md: `description` is missing"), "{stderr}");
+    assert!(recorded.tools("root").iter().any(|name| name == "skill"));
+}
