@@ -149,7 +149,8 @@ impl Builder {
     }
 
     /// Has the user's and the project's files, and variables, count as they do for the command.
-    /// What is set here counts more.
+    /// What is set here counts more. Agents' files are not read: named agents are those of
+    /// [`definitions`](Self::definitions).
     pub fn surroundings(self, around: Surroundings) -> Self {
         Self { around: Some(around), ..self }
     }
