@@ -6,9 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{
-    Definitions, Manner, Mode, Models, NoRulebook, Report, Rulebook, SessionId, Tool,
-};
+use adjutant_core::{Definitions, Mode, Models, NoRulebook, Report, Rulebook, SessionId, Tool};
 use adjutant_engine::Schema;
 use adjutant_models::Pace;
 use serde_json::Value;
@@ -18,10 +16,11 @@ use uuid::Uuid;
 use crate::servers::Servers;
 use crate::{
     CliError, Surroundings,
-    agents::{Library, Told},
+    arguments::{AgentArguments, TapeArguments},
     assembled::{Assembled, Makings},
     assembly::{Builtins, Kit, tools},
     authority::{check_rules, doubts},
+    cast::{Cast, Casting},
     choice::bad_figures,
     config::{Config, Written},
     embedded::Session,
@@ -51,6 +50,7 @@ pub struct Adjutant {
     directory: PathBuf,
     schema: Option<Arc<Value>>,
     around: Option<Surroundings>,
+    cast: Option<Cast>,
 }
 
 /// What a tree is to be. Nothing is read from files or from the environment, unless
@@ -66,6 +66,8 @@ pub struct Builder {
     program: Option<PathBuf>,
     schema: Option<Arc<Value>>,
     around: Option<Surroundings>,
+    named: AgentArguments,
+    parameters: Vec<(String, String)>,
 }
 
 impl Builder {
@@ -136,6 +138,25 @@ impl Builder {
         self
     }
 
+    /// Has the root be a named agent, by its name or the path of its file. Needs
+    /// [`surroundings`](Self::surroundings), in which its file is found.
+    pub fn agent(mut self, name: &str) -> Self {
+        self.named.agent = Some(name.to_owned());
+        self
+    }
+
+    /// Has agents' files looked for in this directory first.
+    pub fn agents_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.named.agents_dir = Some(directory.into());
+        self
+    }
+
+    /// Sets a variable of the named agent that the root is, or a parameter of its model.
+    pub fn parameter(mut self, name: &str, value: &str) -> Self {
+        self.parameters.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// Keeps the journal in a file below this directory, and there also what undoing needs and
     /// the worktrees of children. Without this it is in memory, and there are no worktrees.
     pub fn journal(self, directory: impl Into<PathBuf>) -> Self {
@@ -149,7 +170,7 @@ impl Builder {
     }
 
     /// Has the user's and the project's files, and variables, count as they do for the command.
-    /// What is set here counts more. Agents' files are not read: named agents are those of
+    /// What is set here counts more. `call_agent` then finds the agents in files, unless there are
     /// [`definitions`](Self::definitions).
     pub fn surroundings(self, around: Surroundings) -> Self {
         Self { around: Some(around), ..self }
@@ -159,9 +180,15 @@ impl Builder {
     pub fn build(self) -> Result<Adjutant, CliError> {
         let around = self.around()?;
         let directory = working_directory(&around, self.directory.as_deref())?;
-        let found = self.around.is_some().then_some(&*directory);
+        let is_found = self.around.is_some();
+        let found = is_found.then_some(&*directory);
         let written = Written::given(&around, found, &self.settings())?;
-        let config = Config::check(&written, &around)?;
+        let mut config = Config::check(&written, &around)?;
+        let cast = match found {
+            Some(_) => Some(self.cast(&around, &directory, (&mut config, &written))?),
+            None => self.refuse_agents().map(|()| None)?,
+        };
+        let directory = cast.as_ref().map_or(directory, |cast| cast.directory.clone());
         let source = source(self.models.as_ref(), &config, &directory);
         let model = model(&config, &*source.models())?;
         if let Some(Err(why)) = self.schema.as_deref().map(Schema::compile) {
@@ -171,9 +198,33 @@ impl Builder {
         let tools = tools(&config, &Arc::default(), &self.kit);
         check_names(&tools)?;
         check_rules(&config.rules, &tools)?;
-        let around = found.is_some().then_some(around);
+        let around = is_found.then_some(around);
+        let own = cast.as_ref().and_then(|cast| cast.lead.as_ref()?.definition.schema.clone());
         let Self { kit, models, schema, .. } = self;
-        Ok(Adjutant { config, kit, models, model, directory, schema, around })
+        let schema = schema.or(own);
+        Ok(Adjutant { config, kit, models, model, directory, schema, around, cast })
+    }
+
+    fn cast(
+        &self,
+        around: &Surroundings,
+        directory: &Path,
+        config: (&mut Config, &Written),
+    ) -> Result<Cast, CliError> {
+        let Self { named, parameters, .. } = self;
+        let (tape, artifacts) = (&TapeArguments::default(), None);
+        let casting = Casting { named, tape, artifacts, parameters };
+        casting.cast(around, directory.to_owned(), config)
+    }
+
+    /// Refuses what is about agents' files where none are read.
+    fn refuse_agents(&self) -> Result<(), CliError> {
+        let Self { named: AgentArguments { agent, agents_dir }, parameters, .. } = self;
+        if agent.is_none() && agents_dir.is_none() && parameters.is_empty() {
+            return Ok(());
+        }
+        let wrong = "`agent`, `agents_directory` and `parameter` need `surroundings`";
+        Err(CliError::new(Kind::Usage, wrong).hint("without them no agent's file is read"))
     }
 
     fn around(&self) -> Result<Surroundings, CliError> {
@@ -250,6 +301,8 @@ impl Adjutant {
             program: None,
             schema: None,
             around: None,
+            named: AgentArguments::default(),
+            parameters: Vec::new(),
         }
     }
 
@@ -261,9 +314,12 @@ impl Adjutant {
 
     /// Puts the root of a new tree to work.
     pub async fn start(&self, task: &str) -> Result<Session, CliError> {
-        let Self { config, directory, around, .. } = self;
-        let told = self.told();
-        let kit = &told.add_to(self.kit.clone(), directory);
+        let Self { config, directory, around, cast, .. } = self;
+        let (cast, id) = (cast.as_ref(), SessionId::from(Uuid::now_v7()));
+        let kit = match cast {
+            Some(cast) => cast.add_to(self.kit.clone(), config, id),
+            None => self.kit.clone(),
+        };
         let source = source(self.models.as_ref(), config, directory);
         let rulebook: Arc<dyn Rulebook> = match around {
             Some(around) => Arc::new(ProjectRulebook::find(around, directory)?),
@@ -274,37 +330,33 @@ impl Adjutant {
             Some(around) => Servers::find(config, around, directory)?,
             None => Servers::of(config),
         };
+        #[cfg(feature = "mcp")]
+        let servers = match cast {
+            Some(cast) => servers.with_agents(&cast.agents, cast.lead.as_ref()),
+            None => servers,
+        };
         let programs = Program::hooks(config, directory).into_iter();
         #[cfg(feature = "mcp")]
         let programs = programs.chain(servers.programs(directory));
         let assembled = Assembled::new(Makings {
             config,
             source: &source,
-            kit,
-            lead: None,
+            kit: &kit,
+            lead: cast.and_then(|cast| cast.lead.clone()),
             model: self.model.clone(),
             directory: directory.clone(),
             task: task.to_owned(),
             schema: self.schema.clone(),
-            manner: Manner::default(),
+            manner: cast.map(|cast| cast.manner.clone()).unwrap_or_default(),
             programs: programs.collect(),
             #[cfg(feature = "mcp")]
             servers,
             rulebook,
-            memory: None,
-            session: SessionId::from(Uuid::now_v7()),
+            memory: cast.map(|cast| cast.keeping(config, None)),
+            session: id,
         });
-        let warnings = told.warnings(directory).into_iter().chain(doubts(config));
+        let warnings = cast.into_iter().flat_map(|cast| cast.warnings.clone());
+        let warnings = warnings.chain(doubts(config));
         Session::begin(assembled.await?, warnings).await
-    }
-
-    /// Reads what files tell agents, if any count.
-    fn told(&self) -> Told {
-        let Some(around) = &self.around else { return Told::default() };
-        let mut told = Told::read(around, &self.directory, &Library::default());
-        if !self.config.agents_md {
-            told.forget_guidance();
-        }
-        told
     }
 }

@@ -12,6 +12,7 @@ mod assembled;
 mod assembly;
 mod authority;
 mod builder;
+mod cast;
 mod child_model;
 pub mod choice;
 pub mod config;

@@ -2,20 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use adjutant_core::Manner;
 use serde_json::Value;
 
 #[cfg(feature = "mcp")]
 use crate::servers::Servers;
 use crate::{
     CliError, Surroundings,
-    agents::{Agents, Lead},
     arguments::{OutputArguments, RunArguments},
-    artifacts,
+    cast::{Cast, Casting},
     choice::Choice,
     config::{self, Config},
-    memory, output_schema,
-    parameters::Parameters,
+    output_schema,
     place::working_directory,
     programs::Program,
     prompt::{Piped, Piping, Stdin, Task, task},
@@ -38,12 +35,8 @@ pub struct Prepared {
     pub prompt: String,
     /// What of that was piped in.
     pub piped: Option<Piped>,
-    /// How it is to work.
-    pub(crate) manner: Manner,
-    /// The named agents.
-    pub(crate) agents: Arc<Agents>,
-    /// The named agent that the root is.
-    pub(crate) lead: Option<Lead>,
+    /// The named agents, and who the root is among them.
+    pub(crate) cast: Cast,
     /// The JSON Schema its answer has to fit.
     pub schema: Option<Arc<Value>>,
     /// What is run outside the sandbox.
@@ -51,12 +44,8 @@ pub struct Prepared {
     /// The servers that may be started.
     #[cfg(feature = "mcp")]
     pub servers: Servers,
-    /// Where all agents are to hand back files.
-    pub artifacts: Option<PathBuf>,
     /// Where a person's rules are written.
     pub rulebook: ProjectRulebook,
-    /// What a person should know of the agents' files.
-    pub(crate) warnings: Vec<String>,
     /// What becomes of what the models say.
     pub tape: Tape,
     /// What goes to stdout.
@@ -95,12 +84,19 @@ impl Prepared {
         let directory = working_directory(around, arguments.place.cwd.as_deref())?;
         let written = config::Written::read(around, &directory, &arguments.flags())?;
         let mut config = Config::check(&written, around)?;
-        let cast = Cast::find(&arguments, around, directory, (&mut config, &written))?;
-        let Cast { agents, lead, manner, artifacts, directory, warnings } = cast;
+        let casting = Casting {
+            named: &arguments.named,
+            tape: &arguments.tape,
+            artifacts: arguments.artifacts.as_deref(),
+            parameters: &arguments.parameters,
+        };
+        let cast = casting.cast(around, directory, (&mut config, &written))?;
+        let Cast { agents, lead, directory, .. } = &cast;
+        let directory = directory.clone();
         #[cfg(feature = "mcp")]
         let servers = Servers::find(&config, around, &directory)?;
         #[cfg(feature = "mcp")]
-        let servers = servers.with_agents(&agents, lead.as_ref());
+        let servers = servers.with_agents(agents, lead.as_ref());
         let programs = Program::hooks(&config, &directory);
         #[cfg(feature = "mcp")]
         let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
@@ -126,69 +122,16 @@ impl Prepared {
             directory,
             prompt,
             piped,
-            manner,
-            agents,
-            lead,
+            cast,
             schema,
             programs,
             #[cfg(feature = "mcp")]
             servers,
-            artifacts,
             rulebook,
-            warnings,
             tape,
             output,
             progress,
         })
-    }
-}
-
-/// The named agents of a run, and who the root is among them.
-struct Cast {
-    agents: Arc<Agents>,
-    lead: Option<Lead>,
-    manner: Manner,
-    artifacts: Option<PathBuf>,
-    directory: PathBuf,
-    warnings: Vec<String>,
-}
-
-impl Cast {
-    fn find(
-        arguments: &RunArguments,
-        around: &Surroundings,
-        directory: PathBuf,
-        (config, written): (&mut Config, &config::Written),
-    ) -> Result<Self, CliError> {
-        let mut agents = Agents::find(&arguments.named, around, &directory)?;
-        if !config.agents_md {
-            agents.told.forget_guidance();
-        }
-        // What is played was said by whatever model there was.
-        if arguments.tape.replay.is_none() {
-            agents.library.forget_models(&config.providers);
-        }
-        agents.shelf.tape = memory::Tape::of(&arguments.tape);
-        let artifacts = arguments.artifacts.as_deref();
-        let artifacts = artifacts::prepare(artifacts, around, &mut agents.library)?;
-        let agents = Arc::new(agents);
-        let mut lead = agents.lead(arguments.named.agent.as_deref(), &around.directory)?;
-        let parameters = Parameters::of(&arguments.parameters, lead.as_ref())?;
-        let mut warnings = agents.doubts(lead.as_ref(), config);
-        warnings.extend(agents.told.warnings(&directory));
-        let directory = match &mut lead {
-            Some(lead) => {
-                lead.fill(&parameters.values)?;
-                warnings.extend(lead.forget_model(&config.providers));
-                let own = lead.settle(config, written)?;
-                warnings.extend(lead.check_callable(config)?);
-                own.unwrap_or(directory)
-            }
-            None => directory,
-        };
-        let manner = lead.as_ref().map(|lead| lead.definition.manner.clone()).unwrap_or_default();
-        let manner = parameters.manner(manner);
-        Ok(Self { agents, lead, manner, artifacts, directory, warnings })
     }
 }
 

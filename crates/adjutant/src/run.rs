@@ -21,19 +21,16 @@ use uuid::Uuid;
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::RunArguments,
-    artifacts,
     assembled::{Assembled, Makings},
-    assembly::{Kit, environment},
+    assembly::Kit,
     authority::doubts,
     dry_run::dry_run,
     error::Kind,
-    memory::Keeping,
     open_files,
     person::Terminal,
     prepared::{Output, Prepared, Progress},
     prompt::Stdin,
     screen::{Aside, pace, view},
-    secrets::Secrets,
     source::Source,
 };
 
@@ -73,28 +70,26 @@ fn runtime(prepared: &Prepared, is_attended: bool) -> io::Result<Runtime> {
 }
 
 async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode, CliError> {
-    let Prepared { config, choice, directory, prompt, agents, lead, schema, .. } = prepared;
-    let Prepared { manner, rulebook, tape, output, progress, .. } = prepared;
+    let Prepared { config, choice, directory, prompt, cast, schema, .. } = prepared;
+    let Prepared { rulebook, tape, output, progress, .. } = prepared;
     if let (Some(why), Progress::Shown) = (&choice.why, progress) {
         let _ = writeln!(Aside, "{why}");
     }
-    warn(doubts(&config).into_iter().chain(prepared.warnings));
+    warn(doubts(&config).into_iter().chain(cast.warnings.clone()));
     let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
     let id = SessionId::from(Uuid::now_v7());
-    let artifacts = artifacts::settings(&agents, prepared.artifacts, config.data.as_deref(), id);
-    let secrets = Secrets::new(&config.providers, &environment(&config));
-    let memory = Keeping::new(Arc::clone(&agents), secrets, prepared.piped);
-    let kit = Kit { artifacts, ..agents.kit(&directory) };
+    let kit = cast.add_to(Kit::default(), &config, id);
+    let memory = cast.keeping(&config, prepared.piped);
     let assembled = Assembled::new(Makings {
         config: &config,
         source: &source,
         kit: &kit,
-        lead,
+        lead: cast.lead,
         model: choice.model,
         directory,
         task: prompt,
         schema,
-        manner,
+        manner: cast.manner,
         programs: prepared.programs,
         #[cfg(feature = "mcp")]
         servers: prepared.servers,

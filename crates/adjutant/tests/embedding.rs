@@ -400,6 +400,45 @@ impl TypedTool for Stuck {
     }
 }
 
+/// Surroundings in which there is a file of an agent's, and nothing else.
+fn with_agent(home: &Path, name: &str, text: &str) -> Surroundings {
+    let agents = home.join("config/adjutant/agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(agents.join(format!("{name}.toml")), text).unwrap();
+    Surroundings {
+        config_home: home.join("config"),
+        data_home: home.join("data"),
+        ..Surroundings::bare(home.to_owned())
+    }
+}
+
+#[tokio::test]
+async fn the_root_can_be_an_agent_in_a_file_which_remembers() {
+    let home = tempfile::tempdir().unwrap();
+    let file = "model = 'given'\nsystem_prompt = 'You count {{what}}.'\ntools = []\n\
+                [variables]\nwhat = 'pears'\n[memory]\nenabled = true\n";
+    let around = with_agent(home.path(), "counter", file);
+    let script = Script::new().on("root", [Reply::text("seven"), Reply::text("eight")]).recording();
+    let model = Arc::new(Scripted::new(script));
+    let models = Arc::new(Catalogue::new(Pace::Prompt).with("given", model.clone()));
+    let builder = || {
+        let builder = Adjutant::builder().models(models.clone()).directory(home.path());
+        builder.agent("counter").parameter("what", "apples").builtins(true)
+    };
+    let adjutant = builder().surroundings(around.clone()).build().unwrap();
+    for expected in ["seven", "eight"] {
+        let report = adjutant.run("count").await.unwrap();
+        assert_eq!(report.outcome.text, expected);
+    }
+    let systems: Vec<_> = model.requests().into_iter().map(|seen| seen.system).collect();
+    assert_eq!(systems[0], "You count apples.");
+    assert!(systems[1].contains("seven"), "{}", systems[1]);
+    let refused = |builder: Builder| builder.build().err().unwrap().to_string();
+    assert!(refused(builder()).contains("need `surroundings`"));
+    let unknown = refused(builder().surroundings(around).agent("conter"));
+    assert!(unknown.contains("there is no agent named `conter`"), "{unknown}");
+}
+
 /// Knows one agent.
 struct Counter;
 

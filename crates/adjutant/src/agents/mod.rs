@@ -49,6 +49,5 @@ pub(crate) use self::{
     order::Agents,
     prompt::BETWEEN,
     text::read as read_text,
-    told::Told,
     variables::Values,
 };

@@ -29,10 +29,10 @@ use self::{
 use crate::{
     CliError, ExitCode,
     agents::Agents,
-    artifacts,
     assembled::{Groundwork, Makings},
     assembly::{Kit, Outfit, open},
     authority::doubts,
+    cast::Cast,
     config::{Config, Journal},
     error::Kind,
     prepared::{Output, Prepared},
@@ -56,19 +56,19 @@ pub(crate) fn dry_run(prepared: Prepared) -> Result<ExitCode, CliError> {
 }
 
 async fn look(prepared: Prepared) -> Result<Report, CliError> {
-    let Prepared { config, choice, directory, prompt, agents, lead, manner, schema, .. } = prepared;
-    let mut warnings: Vec<_> = doubts(&config).into_iter().chain(prepared.warnings).collect();
+    let Prepared { config, choice, directory, prompt, cast, schema, .. } = prepared;
+    let mut warnings: Vec<_> = doubts(&config).into_iter().chain(cast.warnings.clone()).collect();
     let rules = config.rules.clone();
     let id = SessionId::from(Uuid::now_v7());
-    let artifacts = artifacts::settings(&agents, prepared.artifacts, config.data.as_deref(), id);
+    let definitions = Arc::new(InPlace(Arc::clone(&cast.agents)));
+    let kit = cast.add_to(Kit { definitions: Some(definitions), ..Kit::default() }, &config, id);
+    let Cast { agents, lead, manner, .. } = cast;
     let config = harmless(config);
     let source = Source::new(Tape::None, &directory, &config.providers, Pace::Prompt);
     let root = lead.as_ref().map(|lead| lead.definition.name.clone()).unwrap_or_default();
     let heard = Arc::new(Heard::new(root));
     let listeners = Listeners { models: source.models(), heard: Arc::clone(&heard) };
     let source = Source::Given(Arc::new(listeners));
-    let definitions = Arc::new(InPlace(Arc::clone(&agents)));
-    let kit = Kit { definitions: Some(definitions), artifacts, ..agents.kit(&directory) };
     let mut makings = Makings {
         config: &config,
         source: &source,
