@@ -92,6 +92,8 @@ pub struct Charter {
     /// Places that are not its own to change, even inside the scope: the runtime's own files.
     /// What git and the runtime read from a project is protected in any case.
     pub protected: Vec<PathBuf>,
+    /// Places outside the scope that it may look into, absolute and canonical.
+    pub shown: Vec<PathBuf>,
     /// How many levels of agents it may have below it.
     pub depth: u8,
 }
@@ -219,6 +221,7 @@ impl Grant {
                 Some(wanted) => vec![self.within_scope(wanted)?],
             },
             protected: held.protected.clone(),
+            shown: held.shown.clone(),
             depth: cut(&mut clamps, "depth", wish.depth, depth),
         };
         if let Some(stand_in) = &stand_in {
@@ -440,6 +443,13 @@ impl Layer {
         self.charter.scope.iter().any(|directory| path.starts_with(directory))
     }
 
+    /// Reports whether an act leaves the scope and what may be looked into besides.
+    fn is_beyond(&self, touch: &Touch, path: &Path) -> bool {
+        let mut shown = self.charter.shown.iter();
+        let is_shown = touch.effect == Effect::Read && shown.any(|it| path.starts_with(it));
+        !is_shown && !self.covers(path)
+    }
+
     /// Returns what a path counts as above this agent.
     fn original_of<'a>(&self, path: Cow<'a, Path>) -> Cow<'a, Path> {
         match &self.stand_in {
@@ -466,7 +476,9 @@ impl Layer {
     /// is changing what is protected.
     fn effect(&self, act: &Act<'_>) -> Effect {
         match &act.touch.target {
-            Target::Path(path) if !self.covers(path) || act.protected => Effect::Reach,
+            Target::Path(path) if self.is_beyond(&act.touch, path) || act.protected => {
+                Effect::Reach
+            }
             _ => act.touch.effect,
         }
     }
@@ -529,7 +541,8 @@ impl Layer {
     }
 
     fn is_outside(&self, act: &Act<'_>) -> bool {
-        matches!(&act.touch.target, Target::Path(path) if !self.covers(path) || act.protected)
+        let is_beyond = |path: &Path| self.is_beyond(&act.touch, path);
+        matches!(&act.touch.target, Target::Path(path) if is_beyond(path) || act.protected)
     }
 
     /// What nobody can tell is asked about, if a rule might be about it.
@@ -555,7 +568,9 @@ impl Layer {
     fn by_mode(&self, act: &Act<'_>) -> (Verdict, Because) {
         let (mode, effect) = (self.charter.mode, self.effect(act));
         let because = match &act.touch.target {
-            Target::Path(path) if !self.covers(path) => Because::Outside(mode, path.clone()),
+            Target::Path(path) if self.is_beyond(&act.touch, path) => {
+                Because::Outside(mode, path.clone())
+            }
             Target::Path(path) if act.protected => Because::Protected(mode, path.clone()),
             _ => Because::Mode(mode, effect),
         };

@@ -54,9 +54,19 @@ pub struct Order {
     /// How it is to work.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub manner: Manner,
+    /// The nearest agent above it that has a name. The runtime says so, whoever orders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// Its number among its siblings, if that was [reserved](crate::Delegation::reserve).
     #[serde(skip)]
     pub number: Option<u32>,
+}
+
+impl Order {
+    /// Returns the named agent it is, or works for.
+    pub fn named(&self) -> Option<&str> {
+        self.agent.as_deref().or(self.within.as_deref())
+    }
 }
 
 /// What a child goes without.

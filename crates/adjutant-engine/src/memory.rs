@@ -114,6 +114,8 @@ fn key(above: &Seat, order: &Order, model: &str, tools: &ToolSet) -> Option<Dige
         return None;
     }
     let mut order = Order { name: String::new(), delivery: Default::default(), ..order.clone() };
+    // Those above it are the same, whether or not it was told yet.
+    (order.within, order.manner.calls) = (None, Default::default());
     // Whether what it may spend was asked for or is usual makes no difference to it.
     order.limits.asked = Default::default();
     let all = (model, &*above.workdir, &*above.instructions, tools.names(), order);

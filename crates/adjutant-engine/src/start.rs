@@ -39,6 +39,7 @@ pub(crate) async fn start(host: &CallHost, mut order: Order) -> Result<Started, 
     rename(above, &mut order.limits.authority.access);
     check(above, &order)?;
     order.manner.calls = order.manner.calls.max(above.order.manner.calls);
+    order.within = above.order.named().map(str::to_owned);
     let (model, chosen) = choice::model(above, &order)?;
     let places = Places::take(shared, &above.family.places)?;
     let number = order.number.unwrap_or_else(|| above.family.next());
@@ -102,7 +103,8 @@ fn check_names(above: &Seat, access: &Access) -> Result<(), Refusal> {
     }
     let specs: Vec<_> = above.shared.tools.iter().map(|tool| tool.spec()).collect();
     // Of a server that is away there may be none.
-    let is_known = |name: &str| name.ends_with('*') || specs.iter().any(|spec| spec.name == name);
+    let is_of_server = |name: &str| name.ends_with('*') || name.starts_with("mcp__");
+    let is_known = |name: &str| is_of_server(name) || specs.iter().any(|spec| spec.name == name);
     let unknown = access.names().find(|name| !is_known(name));
     match unknown {
         None => Ok(()),

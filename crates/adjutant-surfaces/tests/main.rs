@@ -122,6 +122,7 @@ async fn begin(session: &Session) -> Result<(), Refusal> {
         access: Access::Inherit,
         scope: vec!["/".into()],
         protected: Vec::new(),
+        shown: Vec::new(),
         depth: 1,
     });
     let root = Root {

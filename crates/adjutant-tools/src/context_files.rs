@@ -161,6 +161,7 @@ mod tests {
                 access: Access::AllowList { tools: Default::default() },
                 scope: vec![self.top.clone()],
                 protected: Vec::new(),
+                shown: Vec::new(),
                 depth: 0,
             })
         }

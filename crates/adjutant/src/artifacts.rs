@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use adjutant_core::SessionId;
-use adjutant_tools::{ArtifactPlace, ArtifactSettings, ChosenBy};
+use adjutant_tools::{ArtifactPlace, ArtifactSettings, ChosenBy, resolve};
 
 use crate::{
     CliError, Surroundings,
@@ -32,6 +32,13 @@ pub(crate) fn prepare(
     Ok(Some(path))
 }
 
+/// Returns where the agents of a session hand back files unless somebody says otherwise, with every
+/// link resolved.
+pub(crate) fn usual(data: Option<&Path>, session: SessionId) -> Option<PathBuf> {
+    let place = data?.join(USUAL).join(session.to_string());
+    Some(resolve(Path::new("/"), &place))
+}
+
 /// Returns where the agents of a session hand back files.
 pub(crate) fn settings(
     agents: &Agents,
@@ -39,7 +46,7 @@ pub(crate) fn settings(
     data: Option<&Path>,
     session: SessionId,
 ) -> ArtifactSettings {
-    let usual = data.map(|data| data.join(USUAL).join(session.to_string()));
+    let usual = usual(data, session);
     // Whoever may not have the place its file names is refused when it is to be started.
     let place = |definition: &Definition| {
         let own = own(definition, &agents.directory).ok()?;

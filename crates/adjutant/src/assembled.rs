@@ -14,6 +14,7 @@ use crate::servers::Servers;
 use crate::{
     CliError,
     agents::{BETWEEN, Lead},
+    artifacts,
     assembly::{Kit, Outfit, open, tools},
     authority::{check_rules, grant},
     child_model,
@@ -85,18 +86,19 @@ impl Makings<'_> {
         let files = Arc::default();
         let tools = tools(config, &files, kit);
         check_rules(&config.rules, &tools)?;
-        let mut warnings = match lead {
-            Some(lead) => lead.check_tools(&tools)?,
-            None => Vec::new(),
-        };
+        if let Some(lead) = lead {
+            lead.check_tools(&tools)?;
+        }
         // Of what is played, only what was used is there.
-        warnings.extend(match source {
+        let warning = match source {
             Source::Played(_) => None,
             Source::Given(_) | Source::Asked(_) | Source::Recorded(..) => {
                 child_model::check(config, &*source.models(), model)?
             }
-        });
-        let grant = grant(config, directory, &self.programs, lead.as_ref());
+        };
+        // What is handed back to an agent is there for it to read.
+        let handed = artifacts::usual(config.data.as_deref(), self.session);
+        let grant = grant(config, directory, &self.programs, lead.as_ref(), handed);
         let system = match lead {
             Some(lead) => lead.instructions(&grant, directory).await?,
             None => instructions(config, kit),
@@ -112,7 +114,7 @@ impl Makings<'_> {
             agent: lead.as_ref().map(|lead| lead.definition.name.clone()),
             manner: self.manner.clone(),
         };
-        Ok(Groundwork { tools, files, root, warnings })
+        Ok(Groundwork { tools, files, root, warnings: warning.into_iter().collect() })
     }
 }
 
@@ -175,7 +177,9 @@ impl<'a> Assembled<'a> {
 impl Held {
     /// Lets go of it all when the root has ended, if it has, and returns what a person should
     /// know.
-    pub(crate) async fn let_go(self, session: SessionId, ending: Option<Ending>) -> Vec<String> {
+    pub(crate) async fn let_go(self, session: &Session, ending: Option<Ending>) -> Vec<String> {
+        // Its end is seen before whoever follows it has kept what there is to keep.
+        session.ended().await;
         let mut lines = Vec::new();
         #[cfg(feature = "mcp")]
         if let Some(mcp) = self.mcp {
@@ -183,7 +187,7 @@ impl Held {
         }
         match self.work {
             Ok(Some(work)) => {
-                lines.extend(work.end(session, ending == Some(Ending::Completed)).await);
+                lines.extend(work.end(session.id(), ending == Some(Ending::Completed)).await);
             }
             Ok(None) => {}
             Err(why) => lines.push(format!("warning: git keeps nothing of the work: {why}")),

@@ -1,19 +1,24 @@
 //! What the root may do, as the person wrote it.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use adjutant_core::{Access, Charter, Grant, Pattern, Rules, Tool};
 use adjutant_tools::sandbox::{git_leads, start_up};
 
 use crate::{CliError, agents::Lead, config::Config, error::Kind, programs::Program};
 
-/// Makes the root's authority, in which files that are run outside the sandbox stay what they are.
+/// Makes the root's authority, in which files that are run outside the sandbox stay what they are,
+/// and what is shown is looked into though it is outside the scope.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that mints authority")]
 pub(crate) fn grant(
     config: &Config,
     directory: &Path,
     programs: &[Program],
     lead: Option<&Lead>,
+    shown: Option<PathBuf>,
 ) -> Grant {
     let held = programs.iter().flat_map(|program| program.protected(directory));
     // Other files of the person are nobody's to see, and these are not the runtime's own.
@@ -25,6 +30,7 @@ pub(crate) fn grant(
         access: Access::Inherit,
         scope: vec![directory.to_owned()],
         protected: config.own_places.iter().cloned().chain(held).chain(leads).collect(),
+        shown: shown.into_iter().collect(),
         depth: if config.nests { config.max_depth } else { config.max_depth.min(1) },
     };
     Grant::mint(match lead {

@@ -45,7 +45,7 @@ impl Session {
         let Self { lifeline, held, mut warnings } = self;
         let ended = report(&lifeline.0).await;
         let ending = ended.as_ref().ok().map(|report| report.outcome.ending);
-        warnings.extend(held.let_go(lifeline.0.id(), ending).await);
+        warnings.extend(held.let_go(&lifeline.0, ending).await);
         Ok(Finished { report: ended?, warnings })
     }
 }

@@ -91,7 +91,7 @@ fn list(view: &PermissionsView, around: &Surroundings, to: &mut dyn Write) -> Re
     let rules = root.rules();
     let Root { config, directory, lead, .. } = &root;
     let agent = lead.as_ref().map(|lead| lead.definition.name.as_str());
-    let grant = authority::grant(config, directory, &[], lead.as_ref());
+    let grant = authority::grant(config, directory, &[], lead.as_ref(), None);
     if view.json {
         let rule = |(list, rule, source): &(_, String, String)| json!({ "list": list, "rule": rule, "from": source, "idle": is_idle(rule) });
         let mut shown = json!({
@@ -155,7 +155,7 @@ fn explain(
         Servers::find(&config, around, &directory)?.with_agents(&root.agents, lead.as_ref());
     #[cfg(feature = "mcp")]
     let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();
-    let grant = authority::grant(&config, &directory, &programs, lead.as_ref());
+    let grant = authority::grant(&config, &directory, &programs, lead.as_ref(), None);
     let found = tools.iter().find(|tool| tool.spec().name == name);
     #[cfg(feature = "mcp")]
     let theirs = found.is_none().then(|| servers.tool(name)).flatten();

@@ -91,12 +91,12 @@ impl Prepared {
             parameters: &arguments.parameters,
         };
         let cast = casting.cast(around, directory, (&mut config, &written))?;
-        let Cast { agents, lead, directory, .. } = &cast;
+        let Cast { lead, directory, .. } = &cast;
         let directory = directory.clone();
         #[cfg(feature = "mcp")]
         let servers = Servers::find(&config, around, &directory)?;
         #[cfg(feature = "mcp")]
-        let servers = servers.with_agents(agents, lead.as_ref());
+        let servers = servers.with_agents(&cast.agents, lead.as_ref());
         let programs = Program::hooks(&config, &directory);
         #[cfg(feature = "mcp")]
         let programs: Vec<_> = programs.into_iter().chain(servers.programs(&directory)).collect();

@@ -112,7 +112,7 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
         leave(&session).await;
     }
     let ending = followed.as_ref().ok().map(|ended| ended.outcome.ending);
-    let lines = held.let_go(session.id(), ending).await;
+    let lines = held.let_go(&session, ending).await;
     source.keep()?;
     tell(&lines, progress);
     Ok(conclude(&followed.map_err(unseen)?, &source, progress))

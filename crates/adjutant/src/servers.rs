@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use adjutant_core::{Grant, Host, Order, Tool, ToolError, ToolSpec, Verdict};
+use adjutant_core::{Access, Grant, Host, Order, Tool, ToolError, ToolSpec, Verdict, names};
 use adjutant_tools::{
     mcp::{Environment, Mcp, OnFailure, ProjectFile, Server},
     sandbox::Seals,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     CliError, Surroundings,
-    agents::{Agents, Lead},
+    agents::{Agents, Definition, Lead},
     agreement::Agreements,
     config::Config,
     error::Kind,
@@ -69,7 +69,14 @@ impl Servers {
     /// Adds those that named agents have for themselves, of all that may come to be.
     pub(crate) fn with_agents(mut self, agents: &Agents, lead: Option<&Lead>) -> Self {
         let mut theirs: Vec<(Server, BTreeSet<String>)> = Vec::new();
+        let lead_name = lead.map(|lead| lead.definition.name.as_str());
+        let mut others = 0;
         for definition in agents.reachable(lead) {
+            let missed = self.missed_by(definition);
+            match lead_name == Some(&*definition.name) {
+                true => self.warnings.extend(missed),
+                false => others += missed.len(),
+            }
             let names = definition.access.names().filter(|name| !name.ends_with('*'));
             self.named.extend(names.filter(|name| name.starts_with("mcp__")).map(str::to_owned));
             for server in &definition.servers {
@@ -89,6 +96,12 @@ impl Servers {
                 }
             }
         }
+        if others > 0 {
+            self.warnings.push(format!(
+                "agents that may be called name tools of servers there are not here: `adjutant \
+                 agents check` shows them ({others})"
+            ));
+        }
         self.found.extend(theirs.into_iter().map(|(server, users)| server.only_for(users)));
         self
     }
@@ -103,9 +116,21 @@ impl Servers {
         self.found.iter().map(program).collect()
     }
 
-    /// Returns what the names of their tools begin with.
-    pub(crate) fn prefixes(&self) -> impl Iterator<Item = String> {
-        self.found.iter().map(Server::prefix)
+    /// Reports whether one of them, or of an agent's own, may have a tool of that name; a star at
+    /// its end stands for any ending.
+    pub(crate) fn may_have(&self, named: &str, agent: &Definition) -> bool {
+        let mut prefixes = agent.servers.iter().chain(&self.found).map(Server::prefix);
+        prefixes.any(|prefix| named.starts_with(&prefix) || names(named, &prefix))
+    }
+
+    /// Tells of the tools that an agent lists and no server has, each as a sentence.
+    fn missed_by(&self, agent: &Definition) -> Vec<String> {
+        let Access::AllowList { tools } = &agent.access else { return Vec::new() };
+        let theirs = tools.iter().filter(|name| name.starts_with("mcp__"));
+        let missed = theirs.filter(|name| !self.may_have(name, agent));
+        let place = agent.place("tools");
+        let tell = |name| format!("{place}: `tools` names `{name}`, and no server here has it");
+        missed.map(tell).collect()
     }
 
     /// Returns a tool as it would be judged, if a server could have it.

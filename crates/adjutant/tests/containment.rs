@@ -154,7 +154,15 @@ fn running_commands(test: usize) -> Script {
 #[expect(clippy::disallowed_methods, reason = "tests mint authority")]
 fn grant(mode: Mode, directory: &Path) -> Grant {
     let (access, scope, protected) = (Access::Inherit, vec![directory.to_owned()], Vec::new());
-    Grant::mint(Charter { mode, rules: Vec::new(), access, scope, protected, depth: 3 })
+    Grant::mint(Charter {
+        mode,
+        rules: Vec::new(),
+        access,
+        scope,
+        protected,
+        shown: Vec::new(),
+        depth: 3,
+    })
 }
 
 fn open(script: Script, tools: Vec<Arc<dyn Tool>>, witness: Witness, bus: Arc<dyn Bus>) -> Session {

@@ -135,7 +135,15 @@ impl Ground {
         // As in a real run, the runtime's own files are nobody's to change.
         let (rules, protected) = (Vec::new(), vec![self.data.clone()]);
         let mode = Mode::Auto;
-        let grant = Grant::mint(Charter { mode, rules, access, scope, protected, depth });
+        let grant = Grant::mint(Charter {
+            mode,
+            rules,
+            access,
+            scope,
+            protected,
+            shown: Vec::new(),
+            depth,
+        });
         let (model, system, workdir) = ("test".to_owned(), "".into(), self.project.clone());
         let (schema, allowance) = (None, Allowance::default());
         Root {

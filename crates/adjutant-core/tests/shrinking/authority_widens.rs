@@ -68,6 +68,7 @@ pub(crate) fn charter() -> impl Strategy<Value = Charter> {
         rules: vec![rules],
         access,
         scope: vec!["/project".into()],
+        shown: vec!["/etc".into()],
         depth,
     })
 }
@@ -122,6 +123,7 @@ fn root(mode: Mode) -> Grant {
         access,
         scope: vec!["/project".into()],
         protected: Vec::new(),
+        shown: Vec::new(),
         depth: 3,
     })
 }
@@ -160,6 +162,7 @@ fn a_rule_loosens_what_the_mode_asks_but_not_what_it_denies() {
             access,
             scope,
             protected: Vec::new(),
+            shown: Vec::new(),
             depth: 0,
         });
         assert_eq!(grant.judge(&edit, &write("/project/a")).verdict, verdict);
@@ -204,6 +207,7 @@ fn bottomless() -> Charter {
         access,
         scope: vec!["/project".into()],
         protected: Vec::new(),
+        shown: Vec::new(),
         depth: 3,
     }
 }
@@ -215,6 +219,34 @@ fn read_only_leaves_what_changes_nothing() {
     let offered = TOOLS.iter().filter(|(name, effect)| child.offers(&spec(name, *effect)));
     let names: Vec<_> = offered.map(|(name, _)| *name).collect();
     assert_eq!(names, ["read_file", "sub_agent"]);
+}
+
+#[test]
+fn what_is_shown_is_read_by_all_below_and_changed_by_none() {
+    let (shown, protected) = (vec!["/handed".into()], vec!["/handed".into()]);
+    let allow = vec!["edit_file(**)".parse().unwrap()];
+    let rules = vec![Rules { allow, ..Rules::default() }];
+    let charter = Charter { mode: Mode::Plan, rules, shown, protected, ..bottomless() };
+    let wish = Wish { scope: Some("src".into()), ..Wish::default() };
+    for mode in [Mode::Plan, Mode::Ask, Mode::Auto] {
+        let root = Grant::mint(Charter { mode, ..charter.clone() });
+        let (child, _) = root.narrow(AgentPath::root().child("a", 1), &wish).unwrap();
+        for grant in [&root, &child] {
+            let act = |tool: &str, effect: Effect, path: &str| {
+                let touch = Touch { effect, target: Target::Path(path.into()) };
+                grant.verdict(&spec(tool, effect), &touch)
+            };
+            assert_eq!(act("read_file", Effect::Read, "/handed/a"), Verdict::Allow);
+            assert_ne!(act("read_file", Effect::Read, "/handedover"), Verdict::Allow);
+            assert_ne!(act("edit_file", Effect::Write, "/handed/a"), Verdict::Allow);
+            assert_ne!(act("run_command", Effect::Execute, "/handed/a"), Verdict::Allow);
+        }
+    }
+    let refusal = Grant::mint(charter).narrow(
+        AgentPath::root().child("a", 1),
+        &Wish { scope: Some("/handed".into()), ..Wish::default() },
+    );
+    assert!(matches!(refusal, Err(Refusal::OutsideScope { .. })));
 }
 
 fn run(words: Target) -> Vec<Touch> {

@@ -74,7 +74,15 @@ proptest! {
 
 fn root(mode: Mode, rules: Rules, scope: &str) -> Grant {
     let (rules, scope) = (vec![rules], vec![scope.into()]);
-    mint(Charter { mode, rules, access: Access::Inherit, scope, protected: Vec::new(), depth: 3 })
+    mint(Charter {
+        mode,
+        rules,
+        access: Access::Inherit,
+        scope,
+        protected: Vec::new(),
+        shown: Vec::new(),
+        depth: 3,
+    })
 }
 
 fn into_copy(grant: &Grant, wish: &Wish, place: &str, original: &str) -> Result<Grant, Refusal> {

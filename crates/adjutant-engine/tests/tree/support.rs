@@ -190,6 +190,7 @@ impl Plan {
             access: Access::Inherit,
             scope: vec![workdir.clone()],
             protected: Vec::new(),
+            shown: Vec::new(),
             depth: self.depth,
         });
         let (model, system) = ("test".to_owned(), "be brief".into());

@@ -138,6 +138,7 @@ fn started() -> EventKind {
         peers: Peers::Family,
         workdir: Some(AWKWARD.into()),
         manner: manner(),
+        within: Some(AWKWARD.to_owned()),
         // Not kept: the path has it.
         number: None,
     };

@@ -2,7 +2,10 @@
 
 use adjutant_core::{Delegation, Order, ToolError};
 
-use super::{DelegationSettings, Style, result::Told};
+use super::{
+    DelegationSettings, Style,
+    result::{Told, failed},
+};
 
 /// Has a task done, or takes what came of it earlier, and puts it into words.
 pub(super) async fn run(
@@ -11,7 +14,7 @@ pub(super) async fn run(
     order: Order,
     cache: Option<bool>,
 ) -> Result<String, ToolError> {
-    let agent = order.agent.clone();
+    let (agent, limit) = (order.agent.clone(), order.limits.allowance.time());
     let earlier = match settings.uses_earlier(cache) {
         true => delegation.recall(&order).await,
         false => None,
@@ -20,7 +23,10 @@ pub(super) async fn run(
     let report = match earlier {
         Some(report) => report,
         None => {
-            let started = delegation.start(order).await?;
+            let started = delegation.start(order).await.map_err(|refusal| match &agent {
+                Some(agent) => ToolError(failed(agent, &refusal.to_string())),
+                None => refusal.into(),
+            })?;
             delegation.wait(&started.id.to_string()).await?
         }
     };
@@ -31,6 +37,7 @@ pub(super) async fn run(
     settings.style.tell(&Told {
         report: &report,
         agent: agent.as_deref(),
+        limit,
         log: &log,
         earlier: is_earlier,
         read_on: settings.read_on(),

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 impl CallAgent {
     async fn order(&self, args: Args, host: &dyn Host) -> Result<Order, ToolError> {
         let wanted = task(args.task)?;
-        let agent = host.order().agent.as_deref();
+        let agent = host.order().named();
         let caller = Caller { agent, grant: host.grant(), workdir: host.workdir() };
         let order = self.definitions.order(caller, &args.agent).await;
         let mut order = order.map_err(|why| ToolError::from(Refusal::NoAgent(why)))?;
@@ -59,7 +59,7 @@ impl TypedTool for CallAgent {
 
     /// Offered to an agent that may call some, with a list of them.
     fn offer(&self, spec: Arc<ToolSpec>, order: &Order, _: &Grant) -> Option<Arc<ToolSpec>> {
-        let callable = self.definitions.callable(order.agent.as_deref());
+        let callable = self.definitions.callable(order.named());
         if callable.is_empty() {
             return None;
         }
@@ -78,7 +78,7 @@ impl TypedTool for CallAgent {
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
         let delegation = delegation(host)?;
-        let callable = self.definitions.callable(host.order().agent.as_deref());
+        let callable = self.definitions.callable(host.order().named());
         if !callable.iter().any(|listed| listed.name == args.agent) {
             let names: Vec<_> = callable.iter().map(|listed| listed.name.as_str()).collect();
             return Err(ToolError(format!(

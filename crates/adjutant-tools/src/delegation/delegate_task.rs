@@ -93,7 +93,8 @@ impl DelegateTask {
                     millis += report.receipt.millis;
                     completed += u64::from(report.outcome.ending == Ending::Completed);
                     let read_on = self.0.read_on();
-                    let told = Told { report, agent: None, log: &[], earlier: false, read_on };
+                    let (agent, limit, log) = (None, None, &[][..]);
+                    let told = Told { report, agent, limit, log, earlier: false, read_on };
                     let told = self.0.style.tell(&told).unwrap_or_else(|error| error.0);
                     (result::status(report.outcome.ending), told)
                 }

@@ -1,6 +1,6 @@
 //! How a child ended, in words.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use adjutant_core::{AgentId, Ending, Message, ReadOn, Receipt, Report, State, ToolError};
 
@@ -15,6 +15,8 @@ pub(super) struct Told<'a> {
     pub(super) report: &'a Report,
     /// The named agent it was.
     pub(super) agent: Option<&'a str>,
+    /// How much time it had.
+    pub(super) limit: Option<Duration>,
     /// What it said and did, where that is told too.
     pub(super) log: &'a [std::sync::Arc<Message>],
     pub(super) earlier: bool,
@@ -139,19 +141,31 @@ fn bare(told: &Told<'_>) -> Result<String, ToolError> {
     let report = told.report;
     let why = match (report.outcome.ending, &report.outcome.reason) {
         (Ending::Completed, _) => return Ok(told.words()),
-        (Ending::Timeout, _) => format!("timeout after {}s", report.receipt.millis / 1000),
+        (Ending::Timeout, _) => format!("timeout after {}s", time(told).as_secs()),
         (ending, None) => ending.to_string(),
         (_, Some(reason)) => reason.trim_end_matches('.').to_owned(),
     };
     let agent = told.agent.unwrap_or(report.path.as_str());
-    let mut error = format!(
-        "Error: sub-agent \"{agent}\" failed — {why}. You may retry or proceed without this result."
-    );
+    let mut error = failed(agent, &why);
     let found = told.words();
     if !found.is_empty() {
         let _ = write!(error, "\n\nWhat it had found:\n{found}");
     }
     Err(ToolError(error))
+}
+
+/// Tells that a named agent failed.
+pub(super) fn failed(agent: &str, why: &str) -> String {
+    format!(
+        "Error: sub-agent \"{agent}\" failed — {why}. You may retry or proceed without this result."
+    )
+}
+
+/// Returns the time after which a child's was up: what it had, though it ended a little earlier if
+/// there was nothing to say in the part that is kept for last words; less, if its parent had less.
+fn time(told: &Told<'_>) -> Duration {
+    let passed = Duration::from_millis(told.report.receipt.millis);
+    told.limit.filter(|limit| passed >= limit.mul_f64(0.85)).unwrap_or(passed)
 }
 
 /// Returns a state's name as `agent_status` and its like know it: an agent is running,
@@ -215,7 +229,14 @@ mod tests {
         let (outcome, receipt) = (Arc::new(outcome), Arc::new(receipt));
         let report = Report { id, path: AgentPath::root().child("sub", 1), outcome, receipt };
         let read_on = ReadOn::Transcript;
-        trailer(&Told { report: &report, agent: None, log: &[], earlier: false, read_on })
+        trailer(&Told {
+            report: &report,
+            agent: None,
+            limit: None,
+            log: &[],
+            earlier: false,
+            read_on,
+        })
     }
 
     #[test]

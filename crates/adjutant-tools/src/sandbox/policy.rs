@@ -187,6 +187,7 @@ mod tests {
             access: Access::Inherit,
             scope: vec![scope.to_owned()],
             protected: protected.to_owned(),
+            shown: Vec::new(),
             depth: 1,
         })
     }

@@ -41,6 +41,7 @@ fn judge(mode: Mode, rules: &Rules, command: &str) -> Verdict {
         access: Access::Inherit,
         scope: vec!["/project".into()],
         protected: Vec::new(),
+        shown: Vec::new(),
         depth: 1,
     });
     let tool = ToolSpec {

@@ -107,6 +107,7 @@ impl World {
             access: Access::Inherit,
             scope: vec![self.scope.clone()],
             protected: self.runtime.clone(),
+            shown: Vec::new(),
             depth: 0,
         })
     }

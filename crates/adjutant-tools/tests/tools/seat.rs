@@ -49,6 +49,7 @@ impl Seat {
             access: Access::Inherit,
             scope: vec![workdir.to_owned()],
             protected: Vec::new(),
+            shown: Vec::new(),
             depth: 3,
         };
         Self {
@@ -81,6 +82,7 @@ impl Seat {
             access,
             scope,
             protected: Vec::new(),
+            shown: Vec::new(),
             depth: 3,
         });
         Self { grant, ..self }
@@ -89,7 +91,8 @@ impl Seat {
     pub(crate) fn in_mode(self, mode: Mode) -> Self {
         let (rules, access, scope) = (Vec::new(), Access::Inherit, vec![self.workdir.clone()]);
         let protected = Vec::new();
-        let grant = mint(Charter { mode, rules, access, scope, protected, depth: 3 });
+        let grant =
+            mint(Charter { mode, rules, access, scope, protected, shown: Vec::new(), depth: 3 });
         Self { grant, ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use adjutant_core::Models as _;
+use adjutant_core::{Access, Models as _, Tool, grant::names};
 use adjutant_models::{Catalogue, Pace, Providers};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     order::{Agents, CALL_AGENT},
     problem::{Problem, Severity},
 };
-use crate::config::Config;
+use crate::{config::Config, nearest::nearest};
 
 impl Library {
     /// Takes out of other products' files the models that cannot be had here, and says so. What
@@ -30,6 +30,17 @@ impl Library {
             self.replace(Definition { model: None, ..Definition::clone(&definition) }, &[problem]);
         }
     }
+
+    /// Takes out of other products' files the tools that there are not here, and says so.
+    pub(crate) fn forget_tools(&mut self, tools: &[Arc<dyn Tool>]) {
+        let foreign = self.iter().filter(|it| it.origin.format != Format::Native);
+        for definition in foreign.cloned().collect::<Vec<_>>() {
+            let (access, problems) = definition.access_to(tools);
+            if access != definition.access {
+                self.replace(Definition { access, ..Definition::clone(&definition) }, &problems);
+            }
+        }
+    }
 }
 
 impl Definition {
@@ -39,6 +50,43 @@ impl Definition {
         let why = format!("`model` is `{model}`: {why}");
         let problem = Problem::of(Severity::Dropped, &self.origin.file, why);
         problem.at(self.line("model")).hint("it runs on the model that holds without this")
+    }
+
+    /// Returns which of the tools there are it has, by our names, and tells of what it lists
+    /// besides. What it is not to have and nobody has needs no word.
+    pub(super) fn access_to(&self, tools: &[Arc<dyn Tool>]) -> (Access, Vec<Problem>) {
+        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
+        let mut access = self.access.clone();
+        access.rename(|name| specs.iter().any(|spec| spec.name == name));
+        // Of servers there may be any, or none while they are away.
+        let is_there = |name: &str| {
+            name.starts_with("mcp__") || specs.iter().any(|spec| names(name, &spec.name))
+        };
+        let mut absent = Vec::new();
+        if let Access::AllowList { tools } = &access {
+            let known = || specs.iter().map(|spec| &*spec.name);
+            let unknown = tools.iter().filter(|name| !is_there(name));
+            absent.extend(unknown.map(|name| self.without_tool(name, known())));
+        }
+        if let Access::AllowList { tools } | Access::DenyList { tools } = &mut access {
+            tools.retain(|name| is_there(name));
+        }
+        (access, absent)
+    }
+
+    fn without_tool<'a>(&self, name: &str, known: impl Iterator<Item = &'a str>) -> Problem {
+        let severity = match self.origin.format {
+            Format::Native => Severity::Error,
+            Format::Claude | Format::OpenCode | Format::Codex => Severity::Dropped,
+        };
+        let fields = [format!("tools[{name}]"), "tools".to_owned(), "permission".to_owned()];
+        let line = fields.iter().find_map(|field| self.line(field));
+        let why = format!("there is no tool `{name}`");
+        let problem = Problem::of(severity, &self.origin.file, why).at(line);
+        match nearest(name, known) {
+            Some(meant) => problem.hint(format!("did you mean `{meant}`?")),
+            None => problem,
+        }
     }
 }
 

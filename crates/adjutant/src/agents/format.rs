@@ -1,7 +1,11 @@
 //! The formats that agents are written in.
 
 use super::{
-    claude, codex, definition::Definition, native, opencode, problem::Problem, text::Written,
+    definition::Definition,
+    foreign::{claude, codex, opencode},
+    native,
+    problem::Problem,
+    text::Written,
 };
 
 /// A format that agents are written in.

@@ -2,21 +2,19 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use adjutant_core::{Access, Charter, Grant, Models as _, Rules, Tool, grant::names};
+use adjutant_core::{Access, Charter, Grant, Models as _, Rules, Tool};
 use adjutant_models::{Catalogue, Pace, Providers};
 
 use super::{
     definition::{Callable, Definition, Owner},
     format::Format,
     order::{Agents, CALL_AGENT, WRITE_ARTIFACT},
-    problem::{Problem, Severity},
     variables::{self, Values},
 };
 use crate::{
     CliError,
     config::{Config, Written},
     error::Kind,
-    nearest::nearest,
 };
 
 /// A named agent as the root.
@@ -96,52 +94,15 @@ impl Lead {
     }
 
     /// Puts our names in the place of other products' in the list of tools, and refuses what is no
-    /// tool. In another product's file that is only dropped, and returned.
-    pub(crate) fn check_tools(&mut self, tools: &[Arc<dyn Tool>]) -> Result<Vec<String>, CliError> {
-        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
-        let is_there = |name: &str| specs.iter().any(|spec| spec.name == name);
-        let mut access = self.definition.access.clone();
-        access.rename(is_there);
-        // Of servers there may be any, or none while they are away.
-        let is_known = |name: &str| {
-            name.starts_with("mcp__") || specs.iter().any(|spec| names(name, &spec.name))
-        };
-        let unknown: Vec<_> =
-            access.names().filter(|name| !is_known(name)).map(str::to_owned).collect();
-        let mut dropped = Vec::new();
-        for name in &unknown {
-            let problem = self.no_tool(name, specs.iter().map(|spec| &*spec.name));
-            if self.definition.origin.format == Format::Native {
-                return Err(CliError::new(Kind::Config, problem.aside()));
-            }
-            dropped.push(problem.aside());
-        }
-        if let Access::AllowList { tools } | Access::DenyList { tools } = &mut access {
-            tools.retain(|name| !unknown.contains(name));
+    /// tool. In another product's file that is only left out.
+    pub(crate) fn check_tools(&mut self, tools: &[Arc<dyn Tool>]) -> Result<(), CliError> {
+        let (access, absent) = self.definition.access_to(tools);
+        let is_ours = self.definition.origin.format == Format::Native;
+        if let (true, Some(problem)) = (is_ours, absent.first()) {
+            return Err(CliError::new(Kind::Config, problem.aside()));
         }
         Arc::make_mut(&mut self.definition).access = access;
-        Ok(dropped)
-    }
-
-    fn no_tool<'a>(&self, name: &str, known: impl Iterator<Item = &'a str>) -> Problem {
-        let definition = &self.definition;
-        let line = |field: &str| {
-            let item = definition.line(&format!("{field}[{name}]"));
-            item.or_else(|| definition.line(field))
-        };
-        let is_denied = matches!(definition.access, Access::DenyList { .. });
-        let fields = if is_denied { ["disallowedTools", "tools"] } else { ["tools", "permission"] };
-        let severity = match definition.origin.format {
-            Format::Native => Severity::Error,
-            Format::Claude | Format::OpenCode | Format::Codex => Severity::Dropped,
-        };
-        let why = format!("there is no tool `{name}`");
-        let problem = Problem::of(severity, &definition.origin.file, why);
-        let problem = problem.at(fields.into_iter().find_map(line));
-        match nearest(name, known) {
-            Some(meant) => problem.hint(format!("did you mean `{meant}`?")),
-            None => problem,
-        }
+        Ok(())
     }
 
     fn workdir(&self) -> Result<Option<PathBuf>, CliError> {

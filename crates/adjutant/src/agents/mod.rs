@@ -6,14 +6,11 @@
 //! ```
 //!
 //! A file is loaded, loaded with what is dropped of it, or refused, and each of these says so
-//! with file and line ([`problem`]). Formats are one file each; what they all come to is a
-//! [`definition`]. Nothing in a file makes an agent freer than whoever runs it.
+//! with file and line ([`problem`]). Our own format is [`native`], those of other products are
+//! [`foreign`]; what they all come to is a [`definition`]. Nothing in a file makes an agent freer than whoever runs it.
 
 mod agreed;
 mod check;
-mod claude;
-mod claude_tools;
-mod codex;
 mod commands;
 mod definition;
 mod doubts;
@@ -27,15 +24,12 @@ mod lead;
 mod library;
 mod name;
 mod native;
-mod opencode;
-mod opencode_permission;
 mod order;
 mod places;
 mod problem;
 mod prompt;
 mod search;
 mod skills;
-mod specifier;
 mod text;
 mod told;
 mod variables;

@@ -23,7 +23,8 @@ use crate::{
     agreement::Agreements,
     arguments::AgentArguments,
     artifacts,
-    assembly::Kit,
+    assembly::{self, Kit},
+    config::Config,
     error::Kind,
     memory::{Shelf, Tape, recall},
 };
@@ -112,6 +113,12 @@ impl Agents {
         let shelf = Shelf::new(around.data(), directory, Tape::Off);
         let told = Told::read(around, directory, &library);
         Self { library, directory: directory.to_owned(), shelf, told }
+    }
+
+    /// Takes out of other products' files the tools that there are not with a configuration.
+    pub(crate) fn forget_tools(&mut self, config: &Config) {
+        let tools = assembly::tools(config, &Arc::default(), &Kit::default());
+        self.library.forget_tools(&tools);
     }
 
     /// Returns the agent that the root is to be, by its name or its file, whose path starts here.

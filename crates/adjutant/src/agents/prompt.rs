@@ -101,6 +101,7 @@ mod tests {
             access: Access::Inherit,
             scope: vec![scope],
             protected: Vec::new(),
+            shown: Vec::new(),
             depth: 0,
         })
     }

@@ -31,7 +31,7 @@ pub(crate) struct Told {
 impl Told {
     /// Reads what there is for a session in a directory and for the agents that it may have.
     pub(crate) fn read(around: &Surroundings, directory: &Path, agents: &Library) -> Self {
-        let library = SkillLibrary::read(around, directory);
+        let mut library = SkillLibrary::read(around, directory);
         let (mut own, mut missing) = (BTreeMap::new(), BTreeMap::new());
         for agent in agents.iter().filter(|agent| !agent.skills.is_empty()) {
             match library.of(agent) {
@@ -74,6 +74,14 @@ impl Told {
             Some(why) => Err(why.clone()),
             None => Ok(self.skills.own.get(agent).map_or(&[], Vec::as_slice)),
         }
+    }
+
+    /// Returns what a person should know of the skills that an agent knows from the beginning.
+    pub(crate) fn problems_of(&self, agent: &str) -> Vec<&Problem> {
+        let own = self.skills.own.get(agent).map_or(&[][..], Vec::as_slice);
+        let is_own = |file: &Path| own.iter().any(|skill| skill.file == file);
+        let of_own = |it: &&Problem| it.file.canonicalize().is_ok_and(|file| is_own(&file));
+        self.problems.iter().filter(of_own).collect()
     }
 
     /// Returns what a person should know before a session begins.

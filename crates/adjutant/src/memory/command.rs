@@ -42,7 +42,7 @@ pub fn memory(
     let (MemoryCommand::Show { cwd, .. } | MemoryCommand::Gc(GcArguments { cwd, .. })) = command;
     let memories = find(around, &working_directory(around, cwd.as_deref())?)?;
     match command {
-        MemoryCommand::Show { agent: None, json, .. } => list(&memories, *json, to)?,
+        MemoryCommand::Show { agent: None, json, .. } => return list(&memories, *json, to),
         MemoryCommand::Show { agent: Some(agent), json, .. } => {
             show(select(&memories, agent)?, *json, to)?;
         }
@@ -106,28 +106,44 @@ fn select<'a>(memories: &'a [Memory], agent: &str) -> Result<&'a Memory, CliErro
     }
 }
 
-fn list(memories: &[Memory], is_json: bool, to: &mut dyn Write) -> Result<(), CliError> {
-    let mut rows = Vec::new();
-    for Memory { agent, book, .. } in memories {
-        let pages = read(book)?;
-        let newest = pages.records().next_back().map(|record| record.time.clone());
-        rows.push((agent, pages.count(), newest, &book.path));
-    }
+/// Lists all of them. One that cannot be read is said to be so, and the code tells of it.
+fn list(memories: &[Memory], is_json: bool, to: &mut dyn Write) -> Result<ExitCode, CliError> {
+    let read: Vec<_> = memories.iter().map(|memory| (memory, memory.book.read())).collect();
     if is_json {
-        let rows = rows.iter().map(|(agent, records, newest, file)| {
-            json!({ "agent": agent, "records": records, "newest": newest, "file": file })
-        });
-        return Ok(writeln!(to, "{}", rows.collect::<serde_json::Value>())?);
-    }
-    if rows.is_empty() {
+        writeln!(to, "{}", read.iter().map(row).collect::<serde_json::Value>())?;
+    } else if read.is_empty() {
         writeln!(to, "no agent remembers anything")?;
+    } else {
+        let name = |memory: &Memory| one_line(&memory.agent);
+        let width = memories.iter().map(|it| name(it).chars().count()).max().unwrap_or(0);
+        for (memory, pages) in &read {
+            let (name, file) = (name(memory), memory.book.path.display());
+            match pages {
+                Ok(pages) => {
+                    let newest = one_line(newest(pages).unwrap_or("-"));
+                    writeln!(to, "{name:width$}  {:>5}  {newest:20}  {file}", pages.count())?;
+                }
+                Err(error) => writeln!(to, "{name:width$}  cannot be read: {error}  {file}")?,
+            }
+        }
     }
-    let width = rows.iter().map(|(agent, ..)| one_line(agent).chars().count()).max().unwrap_or(0);
-    for (agent, count, newest, file) in rows {
-        let newest = one_line(newest.as_deref().unwrap_or("-"));
-        writeln!(to, "{:width$}  {count:>5}  {newest:20}  {}", one_line(agent), file.display())?;
+    let is_whole = read.iter().all(|(_, pages)| pages.is_ok());
+    Ok(if is_whole { ExitCode::Completed } else { ExitCode::Failed })
+}
+
+fn row((memory, pages): &(&Memory, io::Result<Pages>)) -> serde_json::Value {
+    let (agent, file) = (&memory.agent, &memory.book.path);
+    match pages {
+        Ok(pages) => {
+            let (records, newest) = (pages.count(), newest(pages));
+            json!({ "agent": agent, "records": records, "newest": newest, "file": file })
+        }
+        Err(error) => json!({ "agent": agent, "file": file, "error": error.to_string() }),
     }
-    Ok(())
+}
+
+fn newest(pages: &Pages) -> Option<&str> {
+    pages.records().next_back().map(|record| record.time.as_str())
 }
 
 fn show(memory: &Memory, is_json: bool, to: &mut dyn Write) -> Result<(), CliError> {

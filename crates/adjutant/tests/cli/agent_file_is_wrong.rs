@@ -266,3 +266,24 @@ fn an_agent_is_run_by_its_file_whatever_it_is_called() {
     let events = serde_json::to_string(&world.journal()).unwrap();
     assert!(events.contains(r#""agent":"strict""#), "{events}");
 }
+
+#[test]
+fn an_agent_is_shown_as_told_of_agents_md_only_where_it_is() {
+    let world = project(&[("a.toml", "description = 'd'")]);
+    let shown = |flags: &[&str]| {
+        json(&world.run(&[&["agents", "show", "a", "--json"], flags].concat()))["agents_md"].clone()
+    };
+    assert_eq!(shown(&[]), Value::Null);
+    assert_eq!(shown(&["-c", "agents_md=false"]), Value::Bool(false));
+}
+
+#[test]
+fn a_tool_that_the_configuration_leaves_out_is_an_error() {
+    let world = project(&[("a.toml", "description = 'd'\ntools = ['agent_fork']")]);
+    assert_eq!(check(&world, &["a"]).code, Some(0));
+    let done = check(&world, &["a", "-c", "sub_agents.tools=['sub_agent']"]);
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.stdout.contains("a.toml:2: error: `tools` names `agent_fork`"), "{done:?}");
+    let hint = "hint: `sub_agents.tools` in the configuration leaves it out";
+    assert!(done.stdout.contains(hint), "{done:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::support::World;
+use crate::{support::World, told::Recorded};
 
 fn home(world: &World) -> PathBuf {
     world.project_directory().parent().unwrap().to_owned()
@@ -47,4 +47,40 @@ fn an_agent_for_people_is_called_by_none_and_a_disabled_one_is_run_by_nobody() {
     let done = world.run(&["run", "--json", "go"]);
     assert!(!done.stdout.contains("root.mine-1"), "{}", done.stdout);
     assert_eq!(world.run(&["run", "-a", "deep-other", "--dry-run", "go"]).code, Some(0));
+}
+
+#[test]
+fn a_tool_that_a_session_has_not_is_dropped_for_the_lead_and_for_a_child() {
+    let script = "[[reply]]\nagent = 'root'\nturn = 1\n\
+                  calls = [{ tool = 'call_agent', args = { agent = 'helper', task = 'look' } }]\n\
+                  [[reply]]\ntimes = 'any'\ntext = 'done'\n";
+    let world = World::new().script(script).user("sub_agents.tools = ['sub_agent']");
+    let text = "---\nname: helper\ndescription: d\n\
+                tools: Read, TodoWrite, delegate_task, mcp__gone__look, mcp__away\n---\nLook.\n";
+    write(world.project_directory().join(".claude/agents/helper.md"), text);
+    let bare = text.replace("Read, TodoWrite, ", "").replace("helper", "bare");
+    write(world.project_directory().join(".claude/agents/bare.md"), &bare);
+    let lead = "description = 'd'\nsub_agents = ['helper']";
+    write(world.project_directory().join(".adjutant/agents/lead.toml"), lead);
+    let called = Recorded::new(&world, &["-a", "lead", "go"]);
+    assert_eq!(called.tools("root.helper-1"), ["read_file"]);
+    let said = &called.done.stderr;
+    assert!(said.contains("2 problems in a file of agents that may be called"), "{said}");
+    assert!(said.contains("name tools of servers there are not here"), "{said}");
+    let world = world.script("[[reply]]\ntext = 'done'\n");
+    let led = Recorded::new(&world, &["-a", "helper", "go"]);
+    assert_eq!(led.tools("root"), ["read_file"]);
+    let said = &led.done.stderr;
+    assert!(said.contains("helper.md:4: dropped: there is no tool `delegate_task`"), "{said}");
+    assert!(said.contains("helper.md:4: `tools` names `mcp__away__*`, and no server"), "{said}");
+    assert_eq!(Recorded::new(&world, &["-a", "bare", "go"]).tools("root"), [""; 0]);
+    let checked = world.run(&["agents", "check", "helper"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    for expected in [
+        "helper.md:4: dropped: there is no tool `delegate_task`",
+        "helper.md:4: dropped: `tools` names `TodoWrite`",
+        "helper.md:4: warning: `tools` names `mcp__gone__look`, and no server here has such tools",
+    ] {
+        assert!(checked.stdout.contains(expected), "{}", checked.stdout);
+    }
 }

@@ -299,3 +299,36 @@ fn a_run_that_is_recorded_can_be_played_again() {
     assert_eq!(played.stdout, "looked\n");
     assert_eq!(tasks(&world, "looker"), ["look", "look again"]);
 }
+
+#[test]
+fn a_memory_that_cannot_be_read_does_not_hide_the_others() {
+    let world = with_user_agent(World::new().script(SCRIPT), "looker", REMEMBERING);
+    run(&world, &["-a", "looker", "look"]);
+    let book = world.data_home().join("adjutant/memory/broken.jsonl");
+    std::os::unix::fs::symlink("/etc/passwd", &book).unwrap();
+    let listed = memory(&world, &["show"]);
+    assert_eq!(listed.code, Some(1), "{listed:?}");
+    assert!(listed.stdout.contains("broken  cannot be read: "), "{listed:?}");
+    assert!(listed.stdout.contains("looker      1  "), "{listed:?}");
+    let listed = memory(&world, &["show", "--json"]);
+    let rows: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!((listed.code, &rows[1]["records"]), (Some(1), &1.into()), "{rows}");
+    assert!(rows[0]["error"].is_string(), "{rows}");
+}
+
+#[test]
+fn a_run_does_not_leave_before_its_record_is_written() {
+    let world = with_user_agent(World::new().script(SCRIPT), "looker", REMEMBERING);
+    run(&world, &["-a", "looker", "first"]);
+    let file = world.data_home().join("adjutant/memory/looker.jsonl");
+    let lock = fs::File::open(file.with_extension("jsonl.lock")).unwrap();
+    let mut running = world.start(&["run", "-a", "looker", "--events", "second"]);
+    // Told its past before anybody holds the lock, it then has to wait for it.
+    running.read_until(r#""event":"started""#);
+    lock.lock().unwrap();
+    running.read_until(r#""event":"finished""#);
+    assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
+    lock.unlock().unwrap();
+    assert_eq!(running.finish().code, Some(0));
+    assert_eq!(tasks(&world, "looker"), ["first", "second"]);
+}

@@ -90,3 +90,30 @@ fn a_file_that_is_no_skill_is_warned_of() {
     assert!(stderr.contains("odd/SKILL.md: `description` is missing"), "{stderr}");
     assert!(recorded.tools("root").iter().any(|name| name == "skill"));
 }
+
+#[test]
+fn what_is_wrong_with_skills_is_told_by_the_check_and_for_their_agents() {
+    let text = "---\nname: forms\ndescription: Fills.\nmodel: opus\n---\nFill.";
+    let world = World::new()
+        .file(".claude/skills/odd/SKILL.md", "---\nname: odd\n---\n")
+        .file(".claude/skills/forms/SKILL.md", text)
+        .file("own/SKILL.md", "---\nname: own\ndescription: Own.\neffort: high\n---\nx")
+        .file(".adjutant/agents/a.toml", "description = 'd'\nskill = 'forms'")
+        .file(".adjutant/agents/b.toml", "description = 'd'\nskill = './own'")
+        .file(".adjutant/agents/c.toml", "description = 'd'");
+    let forms = "forms/SKILL.md:4: dropped: `model`";
+    let (own, odd) = ("own/SKILL.md:4: dropped: `effort`", "odd/SKILL.md: error: `description`");
+    let says = |arguments: &[&str], expected: [bool; 3]| {
+        let done = world.run(&[&["agents"], arguments].concat());
+        let said = [forms, own, odd].map(|it| done.stdout.contains(it));
+        assert_eq!(said, expected, "{arguments:?}: {done:?}");
+        done.code
+    };
+    assert_eq!(says(&["check"], [true, true, true]), Some(2));
+    assert_eq!(says(&["check", "a"], [true, false, false]), Some(0));
+    says(&["show", "a"], [true, false, false]);
+    says(&["show", "b"], [false, true, false]);
+    says(&["show", "c"], [false, false, false]);
+    let shown = world.run(&["agents", "show", "a", "--json"]).stdout;
+    assert!(shown.contains("forms/SKILL.md"), "{shown}");
+}

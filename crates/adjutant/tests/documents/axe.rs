@@ -194,7 +194,7 @@ async fn a_failure_is_told_in_its_form_and_the_parent_goes_on() {
     }
     let found = child([Reply::hang(), Reply::text("Half of them pass.").last()]);
     let tree = run(BOOK, found, vec![calls("c", "test-runner")]).await;
-    let expected = failed("timeout after 110s") + "\n\nWhat it had found:\nHalf of them pass.";
+    let expected = failed("timeout after 120s") + "\n\nWhat it had found:\nHalf of them pass.";
     assert_eq!(tree.results("root")[0].text, expected);
 }
 

@@ -122,6 +122,7 @@ fn root(config: &Config, workdir: std::path::PathBuf) -> Root {
         access: Access::Inherit,
         scope: vec![workdir.clone()],
         protected: Vec::new(),
+        shown: Vec::new(),
         depth: config.max_depth,
     });
     Root {

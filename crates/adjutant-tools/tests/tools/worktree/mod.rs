@@ -115,7 +115,15 @@ impl Ground {
 fn parent(directory: &Path) -> Grant {
     let (access, scope) = (Access::Inherit, vec![directory.to_owned()]);
     let (rules, protected) = (Vec::new(), Vec::new());
-    Grant::mint(Charter { mode: Mode::Auto, rules, access, scope, protected, depth: 3 })
+    Grant::mint(Charter {
+        mode: Mode::Auto,
+        rules,
+        access,
+        scope,
+        protected,
+        shown: Vec::new(),
+        depth: 3,
+    })
 }
 
 fn git(directory: &Path, arguments: &[&str]) -> String {

@@ -50,7 +50,7 @@ impl<'a> Linter<'a> {
             #[cfg(feature = "mcp")]
             servers: Servers::find(config, around, &agents.directory)?,
             models: Arc::new(catalogue),
-            grant: authority::grant(config, &agents.directory, &[], None),
+            grant: authority::grant(config, &agents.directory, &[], None, None),
         })
     }
 

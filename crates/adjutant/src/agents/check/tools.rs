@@ -6,7 +6,11 @@ use adjutant_core::{Access, Pattern};
 use adjutant_tools::DELEGATION_TOOLS;
 
 use super::{Definition, Findings, Linter};
-use crate::{agents::order::CALL_AGENT, authority::is_about_servers, nearest::nearest};
+use crate::{
+    agents::{format::Format, order::CALL_AGENT},
+    authority::is_about_servers,
+    nearest::nearest,
+};
 
 impl Linter<'_> {
     /// Checks that every tool that is named is there.
@@ -25,8 +29,10 @@ impl Linter<'_> {
             let names = names.iter().map(String::as_str).filter(|name| *name != CALL_AGENT);
             let meant = nearest(named, names);
             let why = format!("`tools` names `{named}`, which is no tool there is");
-            findings.wrong("tools", named, why).hint =
-                meant.map(|meant| format!("did you mean `{meant}`?"));
+            findings.wrong("tools", named, why).hint = meant.map(|meant| match meant == named {
+                true => "`sub_agents.tools` in the configuration leaves it out".to_owned(),
+                false => format!("did you mean `{meant}`?"),
+            });
         }
     }
 
@@ -44,7 +50,9 @@ impl Linter<'_> {
         {
             let text = rule.to_string();
             if is_about_servers(rule) {
-                if text.contains('(') {
+                // Other products' files say in this way that there are no more servers.
+                let is_ours = definition.origin.format == Format::Native;
+                if text.contains('(') && is_ours {
                     let why =
                         format!("`{field}` has `{text}`, and servers' tools have no patterns");
                     findings.wrong(field, &text, why).hint =
@@ -78,16 +86,13 @@ impl Linter<'_> {
         if is_servers(named) {
             return self.is_of_server(named, definition);
         }
-        let names = self.names();
-        let is_tool = |ours: &String| names.iter().any(|name| fits(ours, name));
+        let is_tool = |ours: &String| self.tools.iter().any(|tool| fits(ours, &tool.spec().name));
         self.ours(named).iter().any(is_tool)
     }
 
     #[cfg(feature = "mcp")]
     fn is_of_server(&self, named: &str, definition: &Definition) -> bool {
-        let own = definition.servers.iter().map(|server| server.prefix());
-        let mut prefixes = own.chain(self.servers.prefixes());
-        prefixes.any(|prefix| named.starts_with(&prefix) || fits(named, &prefix))
+        self.servers.may_have(named, definition)
     }
 
     #[cfg(not(feature = "mcp"))]

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Checks the agents that are named, or all. There is an error code if there is an error.
+/// Checks the agents that are named, with their skills, or all that there are. There is an error code if there is an error.
 pub(super) fn check(
     desk: &Desk<'_>,
     names: &[String],
@@ -29,6 +29,12 @@ pub(super) fn check(
     let linter = Linter::new(&desk.agents, &desk.config, desk.around)?;
     let entries = entries(desk, names)?;
     let mut problems: Vec<_> = entries.iter().flat_map(|entry| linter.lint(entry)).collect();
+    let told = &desk.agents.told;
+    if names.is_empty() {
+        problems.extend(told.problems.iter().cloned());
+    }
+    let skills = entries.iter().flat_map(|entry| told.problems_of(&entry.name()));
+    problems.extend(skills.cloned());
     problems.sort_by(|one, other| {
         let key = |it: &Problem| (it.file.clone(), it.line, std::cmp::Reverse(it.severity));
         key(one).cmp(&key(other)).then_with(|| one.message.cmp(&other.message))

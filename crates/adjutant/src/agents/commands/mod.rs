@@ -75,6 +75,7 @@ impl<'a> Desk<'a> {
         let named = named_directories(around, &beside, place.agents_dir.as_deref())?;
         let mut agents = Agents::read(around, &directory, &named)?;
         agents.library.forget_models(&config.providers);
+        agents.forget_tools(&config);
         Ok(Self { agents: Arc::new(agents), config, around })
     }
 

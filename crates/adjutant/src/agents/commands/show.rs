@@ -11,9 +11,10 @@ use crate::{
     CliError,
     agents::{
         definition::{Callable, Definition, Guidance, Input},
-        library::Entry,
         order::is_file,
+        problem::Problem,
     },
+    config::Config,
 };
 
 /// A fact about an agent: what it is called, what it is, and what it is where its file does not
@@ -33,17 +34,19 @@ pub(super) fn show(
         false => library.find(name)?,
     };
     let entry = library.entry(&definition.origin.file);
-    let facts = facts(definition);
+    let problems = entry.into_iter().flat_map(|entry| &entry.problems);
+    let problems: Vec<_> = problems.chain(desk.agents.told.problems_of(&definition.name)).collect();
+    let facts = facts(definition, &desk.config);
     match json {
-        true => write_json(definition, entry, facts, to)?,
-        false => write_text(desk, definition, entry, &facts, to)?,
+        true => write_json(definition, &problems, facts, to)?,
+        false => write_text(desk, definition, &problems, &facts, to)?,
     }
     Ok(())
 }
 
 fn write_json(
     definition: &Definition,
-    entry: Option<&Entry>,
+    problems: &[&Problem],
     facts: Vec<Fact>,
     to: &mut dyn Write,
 ) -> io::Result<()> {
@@ -55,15 +58,15 @@ fn write_json(
     shown.insert("file".to_owned(), json!(origin.file.display().to_string()));
     shown.insert("format".to_owned(), json!(origin.format.name()));
     shown.insert("owner".to_owned(), json!(owner(&origin.owner)));
-    let problems = entry.into_iter().flat_map(|entry| &entry.problems).map(problem);
-    shown.insert("problems".to_owned(), problems.collect());
+    let problems = problems.iter().map(|it| problem(it)).collect();
+    shown.insert("problems".to_owned(), problems);
     super::write_json(&Value::Object(shown), to)
 }
 
 fn write_text(
     desk: &Desk<'_>,
     definition: &Definition,
-    entry: Option<&Entry>,
+    problems: &[&Problem],
     facts: &[Fact],
     to: &mut dyn Write,
 ) -> io::Result<()> {
@@ -84,7 +87,7 @@ fn write_text(
             writeln!(to, "\n{name}:\n{}", clean(text).trim_end())?;
         }
     }
-    for problem in entry.into_iter().flat_map(|entry| &entry.problems) {
+    for problem in problems {
         writeln!(to, "\n{problem}")?;
         if let Some(hint) = &problem.hint {
             writeln!(to, "  hint: {}", clean(hint))?;
@@ -93,8 +96,9 @@ fn write_text(
     Ok(())
 }
 
-/// Returns what an agent is, in the words of our own format.
-fn facts(it: &Definition) -> Vec<Fact> {
+/// Returns what an agent is with a configuration, in the words of our own format.
+fn facts(it: &Definition, config: &Config) -> Vec<Fact> {
+    let is_told = config.agents_md && it.guidance == Guidance::Told;
     let mut facts = vec![
         ("name", json!(it.name), ""),
         ("description", json!(it.description), "none"),
@@ -105,7 +109,7 @@ fn facts(it: &Definition) -> Vec<Fact> {
         ("files", json!(it.files), ""),
         ("workdir", json!(it.workdir), "where its caller works"),
         ("isolation", json!((it.isolation == Isolation::Worktree).then_some("worktree")), "shared"),
-        ("agents_md", json!((it.guidance == Guidance::Omitted).then_some(false)), "told"),
+        ("agents_md", json!((!is_told).then_some(false)), "told"),
     ];
     facts.extend(rules(&it.rules));
     facts.extend(limits(it));

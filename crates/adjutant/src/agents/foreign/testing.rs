@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use adjutant_core::{Access, AgentPath, Charter, Grant, Mode, Verdict};
 use serde_json::Value;
 
-use super::super::{
+use crate::agents::{
     definition::{Definition, Owner},
     format::Format,
     problem::{Problem, Severity},
@@ -70,6 +70,14 @@ impl Loaded {
 
 /// What becomes of a call that an agent makes as the child of one who may do anything.
 pub(crate) fn verdict(agent: &Definition, scope: &Path, tool: &str, arguments: &Value) -> Verdict {
+    let grant = grant(agent, scope);
+    let tools = adjutant_tools::all(&adjutant_tools::Settings::default());
+    let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();
+    grant.judge(&tool.spec(), &tool.touches(arguments, scope)).verdict
+}
+
+/// What an agent may do as the child of one who may do anything.
+pub(crate) fn grant(agent: &Definition, scope: &Path) -> Grant {
     #[expect(clippy::disallowed_methods, reason = "there is no composition root here")]
     let root = Grant::mint(Charter {
         mode: Mode::Dangerous,
@@ -77,12 +85,10 @@ pub(crate) fn verdict(agent: &Definition, scope: &Path, tool: &str, arguments: &
         access: Access::Inherit,
         scope: vec![PathBuf::from(scope)],
         protected: Vec::new(),
+        shown: Vec::new(),
         depth: 3,
     });
-    let (grant, _) = root.narrow(AgentPath::root().child("x", 1), &agent.wish()).unwrap();
-    let tools = adjutant_tools::all(&adjutant_tools::Settings::default());
-    let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();
-    grant.judge(&tool.spec(), &tool.touches(arguments, scope)).verdict
+    root.narrow(AgentPath::root().child("x", 1), &agent.wish()).unwrap().0
 }
 
 /// What becomes of a command.

@@ -67,11 +67,11 @@ impl SkillLibrary {
     }
 
     /// Returns those that an agent knows from the beginning.
-    pub(crate) fn of(&self, definition: &Definition) -> Result<Vec<Arc<Skill>>, String> {
+    pub(crate) fn of(&mut self, definition: &Definition) -> Result<Vec<Arc<Skill>>, String> {
         definition.skills.iter().map(|named| self.find(named, definition)).collect()
     }
 
-    fn find(&self, named: &str, definition: &Definition) -> Result<Arc<Skill>, String> {
+    fn find(&mut self, named: &str, definition: &Definition) -> Result<Arc<Skill>, String> {
         if named.contains('/') || named.ends_with(".md") {
             return self.at_path(named, definition);
         }
@@ -87,7 +87,7 @@ impl SkillLibrary {
 
     /// Reads the skill at a path: from where the agent is written, or else from where the session
     /// works.
-    fn at_path(&self, named: &str, definition: &Definition) -> Result<Arc<Skill>, String> {
+    fn at_path(&mut self, named: &str, definition: &Definition) -> Result<Arc<Skill>, String> {
         let beside = definition.origin.file.parent().unwrap_or(&self.directory);
         let tried = [beside, &self.directory].map(|base| base.join(named));
         let file = |path: &PathBuf| match path.is_dir() {
@@ -99,8 +99,12 @@ impl SkillLibrary {
             return Err(format!("there is no skill `{named}`; looked for: {first}, {second}"));
         };
         let (skill, problems) = file::read(&file, &definition.origin.owner, Known::Named);
-        let why = || problems.iter().find(|it| it.severity == Severity::Error);
-        skill.map(Arc::new).ok_or_else(|| why().map(Problem::aside).unwrap_or_default())
+        let Some(skill) = skill else {
+            let why = problems.iter().find(|it| it.severity == Severity::Error);
+            return Err(why.map(Problem::aside).unwrap_or_default());
+        };
+        self.problems.extend(problems);
+        Ok(Arc::new(skill))
     }
 
     fn add(&mut self, place: PathBuf, owner: &Owner) {

@@ -10,7 +10,7 @@ use adjutant_core::{
 };
 use adjutant_tools::DELEGATION_TOOLS;
 
-use super::definition::Owner;
+use crate::agents::definition::Owner;
 
 /// Tools that take the path of one file.
 const FILES: [&str; 5] = ["read_file", "write_file", "edit_file", "multi_edit", "delete_file"];
@@ -219,13 +219,10 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        super::{
-            definition::Definition,
-            foreign::testing::{command, load, verdict},
-            format::Format,
-        },
+        super::testing::{command, load, verdict},
         *,
     };
+    use crate::agents::{definition::Definition, format::Format};
 
     fn agent(tools: &str) -> Definition {
         let text = format!("---\nname: a\ndescription: d\ntools: '{tools}'\n---\nText\n");

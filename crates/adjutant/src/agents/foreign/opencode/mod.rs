@@ -1,13 +1,15 @@
 //! opencode's format: Markdown, the fields before the text that the agent is told.
 
+mod permission;
+
 use adjutant_core::{Allowance, Manner};
 
-use super::{
+use super::shared::{self, description, discard, number, text};
+use crate::agents::{
     definition::{Audience, Definition},
     fields::Fields,
-    foreign::{self, description, discard, number, text},
     format::Format,
-    front_matter, opencode_permission,
+    front_matter,
     problem::Problem,
     text::Written,
 };
@@ -31,7 +33,7 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         Err(problem) => return (None, vec![problem]),
     };
     let mut definition = Definition {
-        name: foreign::name(&mut fields, &written.name),
+        name: shared::name(&mut fields, &written.name),
         description: description(&mut fields),
         prompt: prompt(&mut fields, body),
         model: text(&mut fields, "model").filter(|model| !model.trim().is_empty()),
@@ -44,11 +46,11 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         audience: audience(&mut fields),
         ..Definition::default()
     };
-    opencode_permission::read(&mut fields, &mut definition);
+    permission::read(&mut fields, &mut definition);
     for (name, instead) in MEANINGLESS {
         discard(&mut fields, name, instead);
     }
-    foreign::finish(definition, fields, (written, Format::OpenCode))
+    shared::finish(definition, fields, (written, Format::OpenCode))
 }
 
 /// Takes what it is told: the text, or a field if there is none.

@@ -1,9 +1,9 @@
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, path::Path};
 
 use adjutant_core::{Access, Mode, Verdict};
 use serde_json::json;
 
-use super::super::{
+use crate::agents::{
     definition::{Audience, Callable, Definition},
     foreign::testing::{Loaded, command, load, load_named, verdict},
     format::Format,
@@ -231,4 +231,37 @@ fn the_old_list_of_tools_counts_before_the_new() {
     assert_eq!(command(&agent, "ls"), Verdict::Allow);
     assert!(read("tools: [read]").refusal().starts_with("3: "));
     assert!(read("tools:\n  bash: no").refusal().starts_with("4: `tools.bash`"));
+}
+
+#[test]
+fn skills_are_denied_by_their_names() {
+    let skill = |fields: &str, name: &str| {
+        verdict(&permit(fields), Path::new("/"), "skill", &json!({ "name": name }))
+    };
+    assert_eq!(skill("  bash: deny", "pdf"), Verdict::Allow);
+    assert_eq!(skill("  skill: deny", "pdf"), Verdict::Deny);
+    assert_eq!(skill("  '*': deny", "pdf"), Verdict::Deny);
+    let some = "  skill:\n    '*': allow\n    'internal-*': deny\n    odd: ask";
+    assert_eq!(skill(some, "pdf"), Verdict::Allow);
+    assert_eq!(skill(some, "internal-pdf"), Verdict::Deny);
+    assert_eq!(skill(some, "odd"), Verdict::Ask);
+    let few = "  skill:\n    '*': deny\n    pdf: allow";
+    assert_eq!((skill(few, "pdf"), skill(few, "pdfs")), (Verdict::Allow, Verdict::Deny));
+    assert_eq!(read("tools:\n  skill: false").agent().access.names().next(), Some("skill"));
+}
+
+#[test]
+fn what_there_is_not_here_is_told_of_unless_it_is_allowed() {
+    let keys = ["todowrite", "todoread", "websearch", "codesearch", "lsp", "doom_loop"];
+    for key in keys {
+        for word in ["deny", "ask"] {
+            let told = read(&format!("permission:\n  {key}: {word}")).told();
+            let expected = format!("4 dropped `permission.{key}` is about what there is not here");
+            assert_eq!(told, [expected]);
+        }
+        let told = read(&format!("permission:\n  {key}: allow")).told();
+        assert!(!told.iter().any(|it| it.contains(key)), "{told:?}");
+    }
+    let told = read("tools:\n  todowrite: false").told();
+    assert_eq!(told, ["4 dropped `tools.todowrite` is about what there is not here"]);
 }

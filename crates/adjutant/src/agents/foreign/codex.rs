@@ -4,13 +4,9 @@ use adjutant_core::{Manner, Mode};
 use adjutant_models::Provider;
 use serde_json::Value;
 
-use super::{
-    definition::Definition,
-    fields::Fields,
-    foreign::{self, description, discard, text},
-    format::Format,
-    problem::Problem,
-    text::Written,
+use super::shared::{self, description, discard, text};
+use crate::agents::{
+    definition::Definition, fields::Fields, format::Format, problem::Problem, text::Written,
 };
 
 /// The provider there is without a word, as it is spoken to there.
@@ -31,19 +27,19 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         Err(problem) => return (None, vec![problem]),
     };
     let definition = Definition {
-        name: foreign::name(&mut fields, &written.name),
+        name: shared::name(&mut fields, &written.name),
         description: description(&mut fields),
         prompt: prompt(&mut fields),
         model: model(&mut fields),
         mode: mode(&mut fields),
         manner: Manner {
-            effort: foreign::effort(&mut fields, "model_reasoning_effort"),
+            effort: shared::effort(&mut fields, "model_reasoning_effort"),
             ..Manner::default()
         },
         ..Definition::default()
     };
     discard(&mut fields, "nickname_candidates", "agents are told apart by their names");
-    foreign::finish(definition, fields, (written, Format::Codex))
+    shared::finish(definition, fields, (written, Format::Codex))
 }
 
 fn prompt(fields: &mut Fields<'_>) -> String {
@@ -91,7 +87,7 @@ mod tests {
     use adjutant_core::Effort;
 
     use super::{
-        super::foreign::testing::{Loaded, load},
+        super::testing::{Loaded, load},
         *,
     };
 

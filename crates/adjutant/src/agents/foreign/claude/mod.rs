@@ -1,15 +1,16 @@
 //! Claude Code's format: Markdown, the fields before the text that the agent is told.
 
+mod tools;
+
 use std::num::NonZeroU64;
 
 use adjutant_core::{Allowance, Isolation, Manner, Mode};
 use serde_json::Value;
 
-use super::{
-    claude_tools,
+use super::shared::{self, description, discard, flag, newest, text};
+use crate::agents::{
     definition::{Definition, Guidance, Input, Memory},
     fields::Fields,
-    foreign::{self, description, discard, flag, newest, text},
     format::Format,
     front_matter,
     native::{LAST_RECORDS, MOST_RECORDS},
@@ -47,12 +48,12 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         Err(problem) => return (None, vec![problem]),
     };
     let mut definition = definition(&mut fields, written, body);
-    claude_tools::read(&mut fields, &mut definition, &written.owner);
+    tools::read(&mut fields, &mut definition, &written.owner);
     background(&mut fields);
     for (name, instead) in MEANINGLESS {
         discard(&mut fields, name, instead);
     }
-    foreign::finish(definition, fields, (written, Format::Claude))
+    shared::finish(definition, fields, (written, Format::Claude))
 }
 
 fn definition(fields: &mut Fields<'_>, written: &Written, body: &str) -> Definition {
@@ -61,14 +62,14 @@ fn definition(fields: &mut Fields<'_>, written: &Written, body: &str) -> Definit
     }
     let file = written.file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     Definition {
-        name: foreign::name(fields, &file),
+        name: shared::name(fields, &file),
         description: description(fields),
         prompt: body.trim().to_owned(),
         model: model(fields),
         mode: mode(fields),
         allowance: Allowance { turns: fields.count("maxTurns"), ..Allowance::default() },
         skills: skills(fields),
-        manner: Manner { effort: foreign::effort(fields, "effort"), ..Manner::default() },
+        manner: Manner { effort: shared::effort(fields, "effort"), ..Manner::default() },
         memory: memory(fields),
         guidance: match flag(fields, "omitClaudeMd") {
             Some(true) => Guidance::Omitted,

@@ -5,15 +5,20 @@ use std::collections::BTreeSet;
 use adjutant_core::{Access, names};
 use serde_json::Value;
 
-use super::{
+use crate::agents::{
     definition::{Callable, Definition, Owner},
     fields::Fields,
-    foreign::called,
-    specifier::{Specifier, split},
+    foreign::{
+        shared::called,
+        specifier::{Specifier, split},
+    },
 };
 
 /// What agents are called with there.
 const CALLS: [&str; 2] = ["Agent", "Task"];
+
+/// A rule about the tools of all servers, which fits no call of them.
+const ANY_SERVER: &str = "mcp__*(none)";
 
 /// The tools an agent has not.
 #[derive(Default)]
@@ -31,6 +36,9 @@ pub(super) fn read(fields: &mut Fields<'_>, definition: &mut Definition, owner: 
     definition.access = match wanted {
         None => {
             definition.callable = Callable::All;
+            if let Some(servers) = servers {
+                bind(definition, servers);
+            }
             match denied.tools.is_empty() {
                 true => Access::Inherit,
                 false => Access::DenyList { tools: denied.tools },
@@ -38,7 +46,7 @@ pub(super) fn read(fields: &mut Fields<'_>, definition: &mut Definition, owner: 
         }
         Some(wanted) => {
             let mut tools = listed(fields, &wanted, definition, owner);
-            tools.extend(servers);
+            tools.extend(servers.into_iter().flatten());
             tools.retain(|tool| !denied.tools.iter().any(|denied| names(denied, tool)));
             let is_idle = tools.is_empty() && definition.callable == Callable::Nobody;
             if is_idle && !wanted.is_empty() {
@@ -162,13 +170,13 @@ fn unknown(fields: &mut Fields<'_>, field: &str, named: Specifier<'_>) {
 }
 
 /// Takes the servers: names of those that whoever runs it has, and others that it alone has.
-/// Returns what their tools are called.
-fn servers(fields: &mut Fields<'_>, definition: &mut Definition) -> Vec<String> {
-    let entries = match fields.take("mcpServers") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(entries)) => entries,
-        Some(entry @ (Value::Object(_) | Value::String(_))) => vec![entry],
-        Some(_) => {
+/// Returns what the tools of the former are called.
+fn servers(fields: &mut Fields<'_>, definition: &mut Definition) -> Option<Vec<String>> {
+    let entries = match fields.take("mcpServers")? {
+        Value::Null => return None,
+        Value::Array(entries) => entries,
+        entry @ (Value::Object(_) | Value::String(_)) => vec![entry],
+        _ => {
             fields.drop("mcpServers", "has to be a list of names or of servers", None);
             Vec::new()
         }
@@ -188,7 +196,17 @@ fn servers(fields: &mut Fields<'_>, definition: &mut Definition) -> Vec<String> 
             _ => fields.drop("mcpServers", "has what is neither a name nor a server", None),
         }
     }
-    tools
+    Some(tools)
+}
+
+/// Leaves of all servers' tools those that are named, and those of its own servers.
+fn bind(definition: &mut Definition, named: Vec<String>) {
+    // This is about every server's tools and fits no call, as they have no parts.
+    let mut left = vec![ANY_SERVER.to_owned()];
+    left.extend(named);
+    #[cfg(feature = "mcp")]
+    left.extend(definition.servers.iter().map(|server| server.prefix() + "*"));
+    definition.rules.only.extend(left.iter().filter_map(|rule| rule.parse().ok()));
 }
 
 fn tools_of(server: &str) -> Option<String> {

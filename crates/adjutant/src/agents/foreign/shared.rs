@@ -1,13 +1,10 @@
 //! What the formats of other products have in common.
-//!
-//! What cannot be honoured is dropped and said, but for what would make an agent less free: such
-//! a field is honoured or the file refused.
 
 use adjutant_core::Effort;
 use adjutant_models::Figures;
 use serde_json::{Number, Value};
 
-use super::{
+use crate::agents::{
     definition::{Definition, Origin},
     fields::Fields,
     format::Format,
@@ -124,6 +121,3 @@ pub(super) fn finish(
     let is_refused = problems.iter().any(|problem| problem.severity == Severity::Error);
     ((!is_refused).then_some(definition), problems)
 }
-
-#[cfg(test)]
-pub(super) mod testing;

@@ -11,11 +11,10 @@ use adjutant_core::{
 };
 use serde_json::Value;
 
-use super::{
+use crate::agents::{
     definition::{Callable, Definition},
     fields::Fields,
-    foreign::called,
-    specifier::literal,
+    foreign::{shared::called, specifier::literal},
 };
 
 /// The most stars in one pattern of paths.
@@ -27,12 +26,13 @@ enum Matched {
     Commands,
     Paths,
     Addresses,
+    Names,
     /// What cannot be told here before a call.
     Unseen,
 }
 
 /// The keys that are about tools there are here too.
-const KEYS: [(&str, Matched, &[&str]); 8] = [
+const KEYS: [(&str, Matched, &[&str]); 9] = [
     ("read", Matched::Paths, &["read_file"]),
     ("edit", Matched::Paths, &["edit_file", "multi_edit", "write_file", "delete_file"]),
     ("list", Matched::Paths, &["list_dir"]),
@@ -40,12 +40,12 @@ const KEYS: [(&str, Matched, &[&str]); 8] = [
     ("grep", Matched::Unseen, &["search_files"]),
     ("bash", Matched::Commands, &["run_command", "read_output", "write_input", "stop_command"]),
     ("webfetch", Matched::Addresses, &["web_fetch"]),
+    ("skill", Matched::Names, &["skill"]),
     ("question", Matched::Unseen, &["ask_user"]),
 ];
 
 /// Keys about what there is not here, so that nobody has to be kept from it.
-const ABSENT: [&str; 7] =
-    ["todowrite", "todoread", "websearch", "codesearch", "lsp", "skill", "doom_loop"];
+const ABSENT: [&str; 6] = ["todowrite", "todoread", "websearch", "codesearch", "lsp", "doom_loop"];
 
 /// What some tools are called in the old list, all of which are `edit` now.
 const EDITS: [&str; 5] = ["write", "edit", "patch", "multiedit", "apply_patch"];
@@ -311,7 +311,9 @@ impl Translation<'_, '_> {
                 };
                 words.flat_map(way).collect()
             }
-            Matched::Addresses => vec![format!("web_fetch({words})")],
+            Matched::Addresses | Matched::Names => {
+                self.tools.iter().map(|tool| format!("{tool}({words})")).collect()
+            }
             Matched::Paths => {
                 let pattern = crossing(&words);
                 self.tools.iter().map(|tool| format!("{tool}({pattern})")).collect()
@@ -407,6 +409,10 @@ fn access(
     groups: &[Group],
     removed: BTreeSet<String>,
 ) -> Access {
+    let is_strict = |group: &&Group| group.entries.iter().any(|it| it.verdict != Verdict::Allow);
+    for group in groups.iter().filter(|it| ABSENT.contains(&&*it.key)).filter(is_strict) {
+        say_absent(fields, &group.key);
+    }
     let (others, _) = settled(about(groups, ""));
     let mut servers = BTreeSet::new();
     let is_known = |key: &str| {
@@ -419,8 +425,7 @@ fn access(
     for group in groups.iter().filter(|group| !is_known(&group.key)) {
         let tools = of_servers(&group.key);
         if tools.is_empty() {
-            let why = "is about what there is not here";
-            fields.drop(&format!("permission.{}", group.key), why, None);
+            say_absent(fields, &group.key);
         }
         let strictest = group.entries.iter().map(|entry| entry.verdict).min();
         let rules = tools.iter().filter_map(|tool| tool.parse::<Pattern>().ok());
@@ -445,6 +450,13 @@ fn access(
         }
         Some(Verdict::Allow) | None => excluding(removed),
     }
+}
+
+fn say_absent(fields: &mut Fields<'_>, key: &str) {
+    let names = [format!("permission.{key}"), format!("tools.{key}")];
+    let [new, old] = &names;
+    let name = if fields.lines().contains_key(new) { new } else { old };
+    fields.drop(name, "is about what there is not here", None);
 }
 
 fn excluding(removed: BTreeSet<String>) -> Access {

@@ -1,10 +1,10 @@
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, path::Path};
 
-use adjutant_core::{Access, Effort, Isolation, Mode, Verdict};
+use adjutant_core::{Access, Effect, Effort, Isolation, Mode, ToolSpec, Verdict};
 
-use super::super::{
+use crate::agents::{
     definition::{Callable, Guidance},
-    foreign::testing::{Loaded, command, load, load_named},
+    foreign::testing::{Loaded, command, grant, load, load_named},
     format::Format,
 };
 
@@ -176,6 +176,29 @@ fn servers_are_names_or_its_own() {
     let told = read("mcpServers:\n  - own: {type: sse, url: u}\n  - 3").told();
     assert!(told[0].starts_with("4 dropped `mcpServers` has `own`, which has the type `sse`"));
     assert!(told[1].contains("neither a name nor a server"), "{told:?}");
+}
+
+#[test]
+fn who_names_servers_has_the_tools_of_no_others() {
+    let verdict = |fields: &str, name: &str| {
+        let (description, parameters) = (String::new(), serde_json::Value::Null);
+        let effect = Effect::Reach;
+        let tool = ToolSpec { name: name.to_owned(), description, parameters, effect };
+        grant(&read(fields).agent(), Path::new("/")).judge(&tool, &[]).verdict
+    };
+    let named = "mcpServers:\n  - git hub\n  - own: {type: stdio, command: serve}";
+    let own = if cfg!(feature = "mcp") { Verdict::Allow } else { Verdict::Deny };
+    for (fields, name, expected) in [
+        (named, "mcp__git_hub__look", Verdict::Allow),
+        (named, "mcp__own__look", own),
+        (named, "mcp__other__look", Verdict::Deny),
+        (named, "read_file", Verdict::Allow),
+        ("mcpServers: []", "mcp__other__look", Verdict::Deny),
+        ("mcpServers:", "mcp__other__look", Verdict::Allow),
+        ("color: red", "mcp__other__look", Verdict::Allow),
+    ] {
+        assert_eq!(verdict(fields, name), expected, "{fields}: {name}");
+    }
 }
 
 #[test]
