@@ -59,6 +59,15 @@ impl Access {
         tools.into_iter().flatten().map(String::as_str)
     }
 
+    /// Has a list of tools not bar others.
+    #[must_use]
+    pub fn passing(mut self, others: &BTreeSet<String>) -> Self {
+        if let Self::AllowList { tools } = &mut self {
+            tools.extend(others.iter().cloned());
+        }
+        self
+    }
+
     /// Puts our names in the place of other products', but for those of tools there are.
     pub fn rename(&mut self, is_there: impl Fn(&str) -> bool) {
         let (Self::AllowList { tools } | Self::DenyList { tools }) = self else { return };
@@ -110,6 +119,10 @@ pub struct Wish {
     pub rules: Rules,
     /// Which of the parent's tools.
     pub access: Access,
+    /// Tools that a list of such does not bar, though nobody asks for them: whether they have
+    /// anything for an agent is for them to say.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub passes: BTreeSet<String>,
     /// Only this directory or file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<PathBuf>,
@@ -215,7 +228,7 @@ impl Grant {
         let mut charter = Charter {
             mode: cut(&mut clamps, "mode", wish.mode, held.mode),
             rules: vec![wish.rules.clone()],
-            access: wish.access.clone(),
+            access: wish.access.clone().passing(&wish.passes),
             scope: match &wish.scope {
                 None => held.scope.clone(),
                 Some(wanted) => vec![self.within_scope(wanted)?],
@@ -494,8 +507,9 @@ impl Layer {
     fn by_rules(&self, tool: &ToolSpec, act: &Act<'_>) -> (Verdict, Because) {
         let (by_mode, because) = self.by_mode(act);
         let target = &act.touch.target;
-        if let Some(bound) = self.bound(tool, target) {
-            return (Verdict::Deny, Because::Bound(bound.to_string()));
+        let bounds = self.bounds(tool, target);
+        if !bounds.is_empty() {
+            return (Verdict::Deny, Because::Bound(bounds.into_iter().cloned().collect()));
         }
         let rule = self.rule(tool, target);
         let Some((verdict, rule)) = rule else {
@@ -527,9 +541,9 @@ impl Layer {
         own.into_iter().chain(theirs).min_by_key(|(verdict, _)| *verdict)
     }
 
-    /// Returns a rule that leaves of the tool only other calls than this. What is left in the
+    /// Returns the rules that leave of the tool only other calls than this. What is left in the
     /// original is left in the place that stands for it.
-    fn bound(&self, tool: &ToolSpec, target: &Target) -> Option<&Pattern> {
+    fn bounds(&self, tool: &ToolSpec, target: &Target) -> Vec<&Pattern> {
         let Charter { rules, scope, .. } = &self.charter;
         let original = match (&self.stand_in, target) {
             (Some(stand_in), Target::Path(path)) => {
@@ -537,7 +551,9 @@ impl Layer {
             }
             _ => target.clone(),
         };
-        rules.iter().find_map(|rules| rules.bound(&tool.name, &[target, &original], scope))
+        let mut bounds =
+            rules.iter().map(|rules| rules.bounds(&tool.name, &[target, &original], scope));
+        bounds.find(|bounds| !bounds.is_empty()).unwrap_or_default()
     }
 
     fn is_outside(&self, act: &Act<'_>) -> bool {
@@ -591,7 +607,7 @@ impl Charter {
 }
 
 /// Reports whether a path is one that git or the runtime reads orders from.
-fn steers(path: &Path) -> bool {
+pub fn steers(path: &Path) -> bool {
     const STEERING: [&str; 3] = [".git", ".adjutant", ".mcp.json"];
     // Some systems do not tell upper from lower case.
     path.iter().any(|part| STEERING.iter().any(|name| part.eq_ignore_ascii_case(name)))

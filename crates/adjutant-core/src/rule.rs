@@ -54,17 +54,17 @@ impl Rules {
         stricter.any(|pattern| pattern.is_specific() && pattern.is_about(tool))
     }
 
-    /// Returns a rule that leaves of a tool only other calls than one that touches a target,
+    /// Returns the rules that leave of a tool only other calls than one that touches a target,
     /// whatever it counts as.
-    pub(crate) fn bound(
+    pub(crate) fn bounds(
         &self,
         tool: &str,
         target: &[&Target],
         scope: &[PathBuf],
-    ) -> Option<&Pattern> {
+    ) -> Vec<&Pattern> {
         let about = || self.only.iter().filter(|pattern| pattern.is_about(tool));
         let covers = |pattern: &Pattern| target.iter().any(|it| pattern.covers(tool, it, scope));
-        if about().any(covers) { None } else { about().next() }
+        if about().any(covers) { Vec::new() } else { about().collect() }
     }
 
     /// Returns the strictest rule that speaks of a call, and its verdict.

@@ -12,6 +12,9 @@ pub struct Output {
     pub writer: Box<dyn Write + Send>,
     /// Who reads it there.
     pub reader: Reader,
+    /// What takes the words of a tree that did not complete instead, where nothing is to be
+    /// written but what was asked for.
+    pub otherwise: Option<Box<dyn Write + Send>>,
 }
 
 /// Who reads an answer.
@@ -24,19 +27,30 @@ pub enum Reader {
 }
 
 impl Output {
+    /// Has a writer take whatever there is in the end.
+    pub fn new(writer: Box<dyn Write + Send>, reader: Reader) -> Self {
+        Self { writer, reader, otherwise: None }
+    }
+
     /// Writes the root's last words, and ends their line if they do not. Of a tree that
     /// was stopped it writes what the others had found as well.
     pub(crate) fn write(&mut self, ended: &Ended) -> io::Result<()> {
+        let otherwise = self.otherwise.as_mut();
+        let otherwise = otherwise.filter(|_| ended.outcome.ending != Ending::Completed);
+        let (writer, reader) = match otherwise {
+            Some(otherwise) => (otherwise, Reader::Person),
+            None => (&mut self.writer, self.reader),
+        };
         let text = found(ended);
-        let text = match self.reader {
+        let text = match reader {
             Reader::Program => text,
             Reader::Person => clean(&text),
         };
-        self.writer.write_all(text.as_bytes())?;
+        writer.write_all(text.as_bytes())?;
         if !text.is_empty() && !text.ends_with('\n') {
-            self.writer.write_all(b"\n")?;
+            writer.write_all(b"\n")?;
         }
-        self.writer.flush()
+        writer.flush()
     }
 }
 
@@ -66,7 +80,7 @@ mod tests {
 
     fn written(text: &str, reader: Reader) -> String {
         let paper = Paper::default();
-        let mut output = Output { writer: Box::new(paper.clone()), reader };
+        let mut output = Output::new(Box::new(paper.clone()), reader);
         output.write(&Story::default().start("root", "x").complete("root", text).end()).unwrap();
         paper.text()
     }
@@ -84,9 +98,24 @@ mod tests {
             .finish("root.c-3", stopped(""), Receipt::default())
             .finish("root", stopped(""), Receipt::default());
         let paper = Paper::default();
-        let mut output = Output { writer: Box::new(paper.clone()), reader: Reader::Program };
+        let mut output = Output::new(Box::new(paper.clone()), Reader::Program);
         output.write(&story.end()).unwrap();
         assert_eq!(paper.text(), "[root.a-1 completed]\nline 12\n\n[root.b-2 cancelled]\nhalf\n");
+    }
+
+    #[test]
+    fn where_only_an_answer_is_wanted_other_words_go_elsewhere() {
+        let written = |outcome: Outcome| {
+            let (answer, aside) = (Paper::default(), Paper::default());
+            let output = Output::new(Box::new(answer.clone()), Reader::Program);
+            let mut output = Output { otherwise: Some(Box::new(aside.clone())), ..output };
+            let story = Story::default().start("root", "x");
+            output.write(&story.finish("root", outcome, Receipt::default()).end()).unwrap();
+            (answer.text(), aside.text())
+        };
+        let failed = Outcome::short(Ending::Failed, "\u{1b}[2Jno", "it does not fit");
+        assert_eq!(written(failed), (String::new(), "no\n".to_owned()));
+        assert_eq!(written(Outcome::completed("{}")), ("{}\n".to_owned(), String::new()));
     }
 
     #[test]

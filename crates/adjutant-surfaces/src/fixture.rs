@@ -34,6 +34,15 @@ impl Story {
         self.then(path, started(task))
     }
 
+    /// Starts a named agent.
+    pub(crate) fn start_named(self, path: &str, agent: &str) -> Self {
+        let mut started = started("x");
+        if let EventKind::Started { order, .. } = &mut started {
+            Arc::make_mut(order).agent = Some(agent.to_owned());
+        }
+        self.then(path, started)
+    }
+
     pub(crate) fn call(self, path: &str, tool: &str, summary: &str) -> Self {
         self.then(path, called(tool, summary))
     }

@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn an_end_comes_with_what_was_not_answered() {
         let (log, out) = (Paper::default(), Paper::default());
-        let answer = Output { writer: Box::new(out.clone()), reader: Reader::Program };
+        let answer = Output::new(Box::new(out.clone()), Reader::Program);
         let mut view = Plain::new(Box::new(log.clone()), answer);
         let mut follower = Follower::new(&mut view, None);
         let story = two_questions()

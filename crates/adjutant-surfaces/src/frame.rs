@@ -10,6 +10,7 @@ use crate::{
     columns::{columns, cut, tail},
     figures::{elapsed, tokens},
     keep::choose,
+    naming::beside,
     sanitize::{clean, one_line},
     style::Ink,
 };
@@ -67,7 +68,7 @@ impl Frame<'_> {
         let mut line = Line::new(self.style, width.saturating_sub(columns(&figures)));
         line.push(Ink::Dim, stem);
         line.push(ink, mark);
-        line.push(Ink::Bold, &format!(" {}", node.path.name()));
+        line.push(Ink::Bold, &format!(" {}{}", node.path.name(), beside(node)));
         line.push(Ink::Normal, &format!("  {}", self.doing(node)));
         line.end(&figures)
     }
@@ -179,6 +180,15 @@ mod tests {
         ├─ ? clerk-1  ask about money                      0   5.0s
         ├─ ✗ lost-1  there is none                         0   1.0s
         └─ ⏸ host-1  be there                              0   1.0s
+        ");
+    }
+
+    #[test]
+    fn a_root_that_is_a_named_agent_is_drawn_with_its_name() {
+        let story = Story::default().start_named("root", "reviewer").start_named("root.b-1", "b");
+        insta::assert_snapshot!(render(&story, Size { columns: 30, rows: 6 }).join("\n"), @"
+        ⠴ root (reviewer)  x
+        └─ ⠴ b-1  x
         ");
     }
 

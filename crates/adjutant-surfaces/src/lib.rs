@@ -16,6 +16,7 @@ mod frame;
 pub mod jsonl;
 mod keep;
 pub mod live;
+mod naming;
 pub mod plain;
 pub mod quiet;
 mod reply;

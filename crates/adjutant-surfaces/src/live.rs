@@ -54,7 +54,7 @@ impl Live {
         Self { terminal, size, style, answer, notes, saying, over, drawn }
     }
 
-    fn follow(&mut self, event: &Event) {
+    fn follow(&mut self, tree: &Tree, event: &Event) {
         let is_root = event.path == AgentPath::root();
         match &event.kind {
             EventKind::Saying { of: Fragment::Text, text } if is_root => self.say(text),
@@ -69,13 +69,14 @@ impl Live {
             }
             EventKind::Called { .. } => drop(self.notes.remove(&event.path)),
             EventKind::Answered { answer: Answer::Unattended, .. } => {
-                self.over.extend(transcript::line(event));
+                self.over.extend(transcript::line(tree, event));
             }
             EventKind::Finished { outcome, .. } => {
                 self.notes.remove(&event.path);
                 let (mark, ink) = mark(outcome.ending.into(), event.at);
                 let mark = self.style.paint(ink, mark);
-                self.over.extend(transcript::line(event).map(|line| format!("{mark} {line}")));
+                let line = transcript::line(tree, event);
+                self.over.extend(line.map(|line| format!("{mark} {line}")));
             }
             EventKind::Started { .. }
             | EventKind::Saying { .. }
@@ -137,9 +138,9 @@ fn up(rows: usize) -> String {
 }
 
 impl View for Live {
-    fn show(&mut self, _: &Tree, seen: &Seen) -> io::Result<()> {
+    fn show(&mut self, tree: &Tree, seen: &Seen) -> io::Result<()> {
         match seen {
-            Seen::Event(event) => self.follow(event),
+            Seen::Event(event) => self.follow(tree, event),
             // What is missing of the root's words would make nonsense of the rest.
             Seen::Lagged { .. } => self.saying.clear(),
         }
@@ -176,7 +177,7 @@ mod tests {
 
     fn live(terminal: &Paper, answer: &Paper) -> Live {
         let size = || Size { columns: 60, rows: 24 };
-        let answer = Output { writer: Box::new(answer.clone()), reader: Reader::Program };
+        let answer = Output::new(Box::new(answer.clone()), Reader::Program);
         Live::new(Box::new(terminal.clone()), Box::new(size), Style::Plain, answer)
     }
 

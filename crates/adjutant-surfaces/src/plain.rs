@@ -21,9 +21,9 @@ impl Plain {
 }
 
 impl View for Plain {
-    fn show(&mut self, _: &Tree, seen: &Seen) -> io::Result<()> {
+    fn show(&mut self, tree: &Tree, seen: &Seen) -> io::Result<()> {
         let Seen::Event(event) = seen else { return Ok(()) };
-        let Some(line) = transcript::line(event) else { return Ok(()) };
+        let Some(line) = transcript::line(tree, event) else { return Ok(()) };
         writeln!(self.log, "{line}")?;
         self.log.flush()
     }

@@ -1,18 +1,21 @@
 //! What happened, a line for each thing worth one.
 
-use adjutant_core::{Answer, Ask, Clamp, Event, EventKind, Outcome, Receipt, Span};
+use adjutant_core::{
+    AgentPath, Answer, Ask, Clamp, Event, EventKind, Outcome, Receipt, Span, Tree,
+};
 
 use crate::{
     columns::cut,
     figures::{count, elapsed, tokens},
+    naming::beside,
     sanitize::one_line,
 };
 
 /// How much of a task, a question or a reason is told.
 const LONGEST: usize = 120;
 
-/// Tells an event, if it is worth a line.
-pub(crate) fn line(event: &Event) -> Option<String> {
+/// Tells an event, if it is worth a line. The tree has followed it already.
+pub(crate) fn line(tree: &Tree, event: &Event) -> Option<String> {
     let told = match &event.kind {
         EventKind::Started { order, clamped, .. } => {
             format!("started{}: {}", cuts(clamped), short(&order.task))
@@ -39,7 +42,9 @@ pub(crate) fn line(event: &Event) -> Option<String> {
         | EventKind::Noted { .. }
         | EventKind::Rested => return None,
     };
-    Some(format!("{} {told}", event.path))
+    let root = Some(AgentPath::root()).filter(|root| event.path == *root);
+    let name = root.and_then(|root| tree.node(&root)).map(beside).unwrap_or_default();
+    Some(format!("{}{name} {told}", event.path))
 }
 
 fn cuts(clamped: &[Clamp]) -> String {
@@ -132,7 +137,8 @@ mod tests {
             .finish("root.a-1", Outcome::short(Ending::Timeout, "", "60 s were up"), left)
             .then("root", EventKind::Compacted { upto: 1, with: Vec::new() })
             .complete("root", "done");
-        let lines: Vec<_> = story.events.iter().filter_map(line).collect();
+        let tree = story.tree();
+        let lines: Vec<_> = story.events.iter().filter_map(|event| line(&tree, event)).collect();
         insta::assert_snapshot!(lines.join("\n"), @"
         root started: audit the repository
         root tries again (try 2) in 1.5s: busy very
@@ -157,15 +163,32 @@ mod tests {
             clamped.push(Clamp { what, asked, given });
         }
         let story = Story::default().then("root.a-1", started);
-        let told = line(&story.events[0]).unwrap();
+        let told = line(&story.tree(), &story.events[0]).unwrap();
         assert_eq!(told, "root.a-1 started (mode auto was cut to ask): x");
+    }
+
+    #[test]
+    fn a_root_that_is_a_named_agent_is_told_by_its_name_too() {
+        let story = Story::default()
+            .start_named("root", "reviewer\u{202e}")
+            .start_named("root.scout-1", "scout")
+            .complete("root.scout-1", "x")
+            .complete("root", "x");
+        let tree = story.tree();
+        let lines: Vec<_> = story.events.iter().filter_map(|event| line(&tree, event)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @"
+        root (reviewer) started: x
+        root.scout-1 started: x
+        root.scout-1 completed · 2 calls · 1.2k tokens · 3.4s
+        root (reviewer) completed · 2 calls · 1.2k tokens · 3.4s
+        ");
     }
 
     #[test]
     fn a_long_task_is_cut() {
         let story = Story::default().start("root", &"word ".repeat(100));
         assert_eq!(
-            line(&story.events[0]).unwrap().chars().count(),
+            line(&story.tree(), &story.events[0]).unwrap().chars().count(),
             "root started: ".len() + LONGEST
         );
     }

@@ -84,7 +84,7 @@ fn written(receiver: &mut mpsc::UnboundedReceiver<String>) -> String {
 }
 
 fn output(writer: Box<Wire>) -> Output {
-    Output { writer, reader: Reader::Program }
+    Output::new(writer, Reader::Program)
 }
 
 /// Opens a session whose root asks for a colour and then says good-bye.

@@ -9,7 +9,7 @@ use std::{
 
 use adjutant_core::{
     AgentPath, Artifact, Effect, Fact, Grant, Host, Order, Target, ToolError, ToolSpec, Touch,
-    Verdict,
+    Verdict, grant::steers,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -115,6 +115,12 @@ impl TypedTool for WriteArtifact {
             return refuse(
                 "`name` has to be the name of a file, or a path down to one, without `..`",
             );
+        }
+        if args.name.chars().any(char::is_control) {
+            return refuse("`name` has characters that no name should have");
+        }
+        if steers(name) {
+            return refuse("what git or the runtime reads orders from is not handed back");
         }
         match (&args.content, &args.path) {
             (Some(_), None) | (None, Some(_)) => Ok(()),

@@ -19,11 +19,16 @@ const USUAL: &str = "artifacts";
 /// It need not be there yet.
 pub(crate) fn prepare(
     named: Option<&Path>,
-    around: &Surroundings,
+    (around, directory): (&Surroundings, &Path),
     agents: &mut Library,
 ) -> Result<Option<PathBuf>, CliError> {
     let Some(named) = named else { return Ok(None) };
     let path = around.directory.join(named);
+    if directory.starts_with(resolve(Path::new("/"), &path)) {
+        let message = format!("`--artifacts`: agents work in `{}`", named.display());
+        let error = CliError::new(Kind::Usage, message);
+        return Err(error.hint("name a directory for what they hand back, and nothing else"));
+    }
     if path.exists() && !path.is_dir() {
         let message = format!("`--artifacts`: `{}` is no directory", named.display());
         return Err(CliError::new(Kind::Usage, message));

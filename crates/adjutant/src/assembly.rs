@@ -1,6 +1,6 @@
 //! Puts a session together from its parts.
 
-use std::{io::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use adjutant_core::{Bus, Definitions, Journal, Rulebook, SessionId, Tool, Vault, Workshop};
 use adjutant_engine::{Parts, Session};
@@ -17,7 +17,7 @@ use crate::{
     hooks::hooks,
     keeping,
     memory::Keeping,
-    screen::Aside,
+    screen::say,
     source::Source,
 };
 
@@ -113,9 +113,7 @@ fn commands(config: &Config, files: &Arc<Files>) -> CommandSettings {
         environment: environment(config),
         hidden: config.own_places.clone(),
         snapshots: data.map(|data| Arc::new(Snapshots::new(data.clone(), Arc::clone(files)))),
-        warn: Some(|warning| {
-            let _ = writeln!(Aside, "warning: {warning}");
-        }),
+        warn: Some(|warning| say(&format!("warning: {warning}"))),
     }
 }
 

@@ -211,9 +211,9 @@ impl Builder {
         directory: &Path,
         config: (&mut Config, &Written),
     ) -> Result<Cast, CliError> {
-        let Self { named, parameters, .. } = self;
+        let Self { named, parameters, kit, .. } = self;
         let (tape, artifacts) = (&TapeArguments::default(), None);
-        let casting = Casting { named, tape, artifacts, parameters };
+        let casting = Casting { named, tape, artifacts, parameters, kit };
         casting.cast(around, directory.to_owned(), config)
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Casting<'a> {
     pub(crate) tape: &'a TapeArguments,
     pub(crate) artifacts: Option<&'a Path>,
     pub(crate) parameters: &'a [(String, String)],
+    /// Which tools there are.
+    pub(crate) kit: &'a Kit,
 }
 
 /// The named agents of a tree, and who its root is among them.
@@ -54,13 +56,17 @@ impl Casting<'_> {
         if !config.agents_md {
             agents.told.forget_guidance();
         }
+        if written.is_flagged("model") {
+            agents.library.forget_named_models();
+        }
         // What is played was said by whatever model there was.
         if self.tape.replay.is_none() {
             agents.library.forget_models(&config.providers);
         }
-        agents.forget_tools(config);
+        agents.forget_tools(config, self.kit);
         agents.shelf.tape = memory::Tape::of(self.tape);
-        let artifacts = artifacts::prepare(self.artifacts, around, &mut agents.library)?;
+        let artifacts =
+            artifacts::prepare(self.artifacts, (around, &directory), &mut agents.library)?;
         let agents = Arc::new(agents);
         let mut lead = agents.lead(self.named.agent.as_deref(), &around.directory)?;
         let parameters = Parameters::of(self.parameters, lead.as_ref())?;
@@ -70,6 +76,7 @@ impl Casting<'_> {
             Some(lead) => {
                 lead.fill(&parameters.values)?;
                 warnings.extend(lead.forget_model(&config.providers));
+                warnings.extend(lead.forget_isolation());
                 let own = lead.settle(config, written)?;
                 warnings.extend(lead.check_callable(config)?);
                 own.unwrap_or(directory)

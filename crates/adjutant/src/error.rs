@@ -5,6 +5,8 @@ use std::{
     io::{self, Write},
 };
 
+use adjutant_surfaces::sanitize::visible;
+
 use crate::ExitCode;
 
 /// An error for the person at the terminal: one clear line, and hints.
@@ -58,11 +60,13 @@ impl CliError {
         }
     }
 
-    /// Writes the error for people.
+    /// Writes the error for people, with nothing in it that a terminal would obey.
     pub fn report(&self, to: &mut dyn Write) -> io::Result<()> {
         match self.kind {
             Kind::BrokenPipe => Ok(()),
-            Kind::Usage | Kind::Config | Kind::Provider | Kind::Internal => writeln!(to, "{self}"),
+            Kind::Usage | Kind::Config | Kind::Provider | Kind::Internal => {
+                writeln!(to, "{}", visible(&self.to_string()))
+            }
         }
     }
 }
@@ -108,6 +112,15 @@ mod tests {
         let error = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
         error.report(&mut written).unwrap();
         assert!(written.is_empty());
+    }
+
+    #[test]
+    fn a_terminal_does_not_obey_an_error() {
+        let mut written = Vec::new();
+        let error = CliError::new(Kind::Config, "a\u{1b}]0;b\u{7}").hint("c\u{202e}d");
+        error.report(&mut written).unwrap();
+        let expected = "error: a\\u{1b}]0;b\\u{7}\nhint: c\\u{202e}d\n";
+        assert_eq!(String::from_utf8(written).unwrap(), expected);
     }
 
     #[test]

@@ -61,7 +61,10 @@ impl AgentsMd {
         let cut = match text.len() - shown.len() {
             0 => String::new(),
             left_out => {
-                format!("\n[the last {left_out} bytes are left out: there is room for {MOST}]")
+                let why =
+                    format!("the last {left_out} bytes are left out: there is room for {MOST}");
+                self.warnings.push(format!("{}: {why} of all such files", file.display()));
+                format!("\n[{why}]")
             }
         };
         Some(format!("{heading}\n\n{shown}{cut}"))
@@ -138,6 +141,9 @@ mod tests {
         world.file("project/AGENTS.md", "tép");
         world.file("config/adjutant/AGENTS.md", "own");
         let text = world.text();
+        let warnings = world.read().warnings;
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains("/project/AGENTS.md: the last 3 bytes are left out"));
         assert!(text.ends_with(&"n".repeat(MOST - 2)));
         let left_out =
             |count| format!("[the last {count} bytes are left out: there is room for 32768]");

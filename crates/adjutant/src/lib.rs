@@ -11,6 +11,7 @@ mod artifacts;
 mod assembled;
 mod assembly;
 mod authority;
+mod awaited;
 mod builder;
 mod cast;
 mod child_model;

@@ -21,6 +21,7 @@ use crate::{
     nearest::nearest,
     place::working_directory,
     programs::Program,
+    screen::say,
 };
 
 /// Shows the mode and the rules that hold, or what becomes of one call.
@@ -54,7 +55,10 @@ impl Root {
         let written = Written::read(around, &directory, &view.flags())?;
         let mut config = Config::check(&written, around)?;
         let agents = Arc::new(Agents::find(&view.named, around, &directory)?);
-        let lead = agents.lead(view.named.agent.as_deref(), &around.directory)?;
+        let mut lead = agents.lead(view.named.agent.as_deref(), &around.directory)?;
+        if let Some(dropped) = lead.as_mut().and_then(Lead::forget_isolation) {
+            say(&format!("warning: {dropped}"));
+        }
         let own = lead.as_ref().map(|lead| lead.settle(&mut config, &written)).transpose()?;
         let directory = own.flatten().unwrap_or(directory);
         Ok(Self { written, config, directory, agents, lead })

@@ -9,6 +9,7 @@ use crate::servers::Servers;
 use crate::{
     CliError, Surroundings,
     arguments::{OutputArguments, RunArguments},
+    assembly::Kit,
     cast::{Cast, Casting},
     choice::Choice,
     config::{self, Config},
@@ -89,8 +90,9 @@ impl Prepared {
             tape: &arguments.tape,
             artifacts: arguments.artifacts.as_deref(),
             parameters: &arguments.parameters,
+            kit: &Kit::default(),
         };
-        let cast = casting.cast(around, directory, (&mut config, &written))?;
+        let mut cast = casting.cast(around, directory, (&mut config, &written))?;
         let Cast { lead, directory, .. } = &cast;
         let directory = directory.clone();
         #[cfg(feature = "mcp")]
@@ -113,7 +115,8 @@ impl Prepared {
         let given = arguments.prompt.or(arguments.prompt_flag);
         let usual = lead.is_some().then_some(USUAL_TASK);
         let piping = if arguments.stdin { Piping::Data } else { Piping::Task };
-        let Task { text: prompt, piped } = task(given, stdin, usual, piping)?;
+        let Task { text: prompt, piped, warning } = task(given, stdin, usual, piping)?;
+        cast.warnings.extend(warning);
         let (output, progress) = (arguments.output.output(), arguments.output.progress());
         let rulebook = ProjectRulebook::find(around, &directory)?;
         Ok(Self {

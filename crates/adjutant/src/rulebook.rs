@@ -1,8 +1,7 @@
 //! Rules a person gave for good, written into the project's file.
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -14,7 +13,7 @@ use crate::{
     CliError, Surroundings,
     agreement::Agreements,
     config::{find_project, project_of},
-    screen::Aside,
+    screen::say,
     whole_file,
 };
 
@@ -57,7 +56,7 @@ impl Rulebook for ProjectRulebook {
         });
         let added = agreed.map_err(|error| error.to_string()).and_then(|()| self.write(rules));
         added.inspect_err(|why| {
-            let _ = writeln!(Aside, "warning: not written into {}: {why}", self.file.display());
+            say(&format!("warning: not written into {}: {why}", self.file.display()));
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs, future,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     sync::Arc,
     time::Duration,
 };
@@ -24,13 +24,14 @@ use crate::{
     assembled::{Assembled, Makings},
     assembly::Kit,
     authority::doubts,
+    awaited::Awaited,
     dry_run::dry_run,
     error::Kind,
     open_files,
     person::Terminal,
     prepared::{Output, Prepared, Progress},
     prompt::Stdin,
-    screen::{Aside, pace, view},
+    screen::{Form, pace, say, view},
     source::Source,
 };
 
@@ -39,8 +40,14 @@ const LEAVING: Duration = Duration::from_millis(100);
 
 /// Runs a task to its end.
 pub fn run(arguments: RunArguments, around: &Surroundings) -> Result<ExitCode, CliError> {
-    let mut stdin = io::stdin();
-    let stdin = if stdin.is_terminal() { Stdin::Terminal } else { Stdin::Piped(&mut stdin) };
+    let is_terminal = io::stdin().is_terminal();
+    let is_quiet = arguments.output.quiet;
+    let mut stdin = Awaited::new(io::stdin(), move || {
+        if !is_quiet {
+            say("waiting for the task on stdin");
+        }
+    });
+    let stdin = if is_terminal { Stdin::Terminal } else { Stdin::Piped(&mut stdin) };
     let is_dry = arguments.dry_run;
     let prepared = Prepared::new(arguments, around, stdin)?;
     if is_dry {
@@ -73,9 +80,10 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     let Prepared { config, choice, directory, prompt, cast, schema, .. } = prepared;
     let Prepared { rulebook, tape, output, progress, .. } = prepared;
     if let (Some(why), Progress::Shown) = (&choice.why, progress) {
-        let _ = writeln!(Aside, "{why}");
+        say(why);
     }
     warn(doubts(&config).into_iter().chain(cast.warnings.clone()));
+    let form = if schema.is_some() { Form::Schema } else { Form::Free };
     let source = Source::new(tape, &directory, &config.providers, pace(output, progress));
     let id = SessionId::from(Uuid::now_v7());
     let kit = cast.add_to(Kit::default(), &config, id);
@@ -102,7 +110,7 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
     let session = assembled.session.clone();
     let person =
         terminal.map(|terminal| Person::attend(&session, terminal.keyboard, terminal.writer));
-    let mut view = view(&session, output, progress);
+    let mut view = view(&session, output, progress, form);
     let detail = view.detail().max(person.is_some().then_some(Detail::Kept));
     let events = detail.map(|detail| session.events_in(detail, 0));
     let held = assembled.begin().await?;
@@ -122,7 +130,7 @@ async fn work(prepared: Prepared, terminal: Option<Terminal>) -> Result<ExitCode
 fn tell(lines: &[String], progress: Progress) {
     let is_shown = |line: &&String| progress == Progress::Shown || line.starts_with("warning");
     for line in lines.iter().filter(is_shown) {
-        let _ = writeln!(Aside, "{line}");
+        say(line);
     }
 }
 
@@ -139,7 +147,7 @@ fn unseen(error: SurfaceError) -> CliError {
 /// Says what a person should know besides the answer.
 fn warn(warnings: impl IntoIterator<Item = String>) {
     for warning in warnings {
-        let _ = writeln!(Aside, "warning: {warning}");
+        say(&format!("warning: {warning}"));
     }
 }
 
@@ -198,17 +206,17 @@ fn conclude(ended: &Ended, source: &Source, progress: Progress) -> ExitCode {
     let mut code = ExitCode::of(&ended.outcome);
     let is_short = ended.outcome.ending != Ending::Completed;
     if let (Some(reason), true, Progress::Hidden) = (&ended.outcome.reason, is_short, progress) {
-        let _ = writeln!(Aside, "{}: {reason}", ended.outcome.ending);
+        say(&format!("{}: {reason}", ended.outcome.ending));
     }
     let is_silent = progress == Progress::Hidden;
     for question in ended.unanswered.iter().filter(|_| is_silent) {
-        let _ = writeln!(Aside, "warning: nobody was there to answer {}", question.path);
+        say(&format!("warning: nobody was there to answer {}", question.path));
     }
     for failed in ended.receipt.failed_hooks.iter().filter(|_| is_silent) {
-        let _ = writeln!(Aside, "warning: a hook failed: {}", failed.escape_debug());
+        say(&format!("warning: a hook failed: {}", failed.escape_debug()));
     }
     if let (Some(astray), Progress::Shown) = (source.astray(), progress) {
-        let _ = writeln!(Aside, "error: {astray}");
+        say(&format!("error: {astray}"));
     }
     for unused in source.unused() {
         let has_failed = unused.severity == Severity::Fail;
@@ -218,7 +226,7 @@ fn conclude(ended: &Ended, source: &Source, progress: Progress) -> ExitCode {
         }
         let word = if has_failed { "error" } else { "warning" };
         for reply in &unused.replies {
-            let _ = writeln!(Aside, "{word}: {} was not used up: {reply}", unused.model);
+            say(&format!("{word}: {} was not used up: {reply}", unused.model));
         }
         if has_failed && code == ExitCode::Completed {
             code = ExitCode::Failed;

@@ -6,6 +6,7 @@ use adjutant_engine::Session;
 use adjutant_models::Pace;
 use adjutant_surfaces::{
     Both, Json, Jsonl, Live, Output as Answer, Plain, Quiet, Reader, Size, Style, View,
+    sanitize::visible,
 };
 
 use crate::prepared::{Output, Progress};
@@ -16,11 +17,29 @@ pub(crate) fn pace(output: Output, progress: Progress) -> Pace {
     if is_watched && io::stderr().is_terminal() { Pace::Unhurried } else { Pace::Prompt }
 }
 
+/// What the answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Any words.
+    Free,
+    /// What fits a schema, and nothing else.
+    Schema,
+}
+
 /// Chooses what is shown, and where.
-pub(crate) fn view(session: &Session, output: Output, progress: Progress) -> Box<dyn View> {
+pub(crate) fn view(
+    session: &Session,
+    output: Output,
+    progress: Progress,
+    form: Form,
+) -> Box<dyn View> {
     let stdout = io::stdout();
     let reader = if stdout.is_terminal() { Reader::Person } else { Reader::Program };
-    let answer = Answer { writer: Box::new(stdout), reader };
+    let answer = Answer::new(Box::new(stdout), reader);
+    let answer = match form {
+        Form::Free => answer,
+        Form::Schema => Answer { otherwise: Some(Box::new(Aside)), ..answer },
+    };
     let is_drawn = progress == Progress::Shown && io::stderr().is_terminal() && !is_dumb();
     let data: Box<dyn View> = match output {
         Output::Events => Box::new(Jsonl::new(answer.writer)),
@@ -34,7 +53,7 @@ pub(crate) fn view(session: &Session, output: Output, progress: Progress) -> Box
     // Data for a program; the person at the terminal sees the tree, if the two are apart.
     match reader {
         Reader::Program if is_drawn => {
-            let nowhere = Answer { writer: Box::new(io::sink()), reader };
+            let nowhere = Answer::new(Box::new(io::sink()), reader);
             Box::new(Both(data, Box::new(live(nowhere))))
         }
         Reader::Program | Reader::Person => data,
@@ -59,6 +78,11 @@ impl Write for Aside {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Says something in a line besides the answer, with nothing in it that a terminal would obey.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(Aside, "{}", visible(line));
 }
 
 /// A terminal that cannot draw.

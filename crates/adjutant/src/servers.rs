@@ -91,7 +91,7 @@ impl Servers {
                     }
                     Some(_) | None => self.warnings.push(format!(
                         "{}: the server `{name}` is not started: there is another of that name",
-                        definition.place("mcp_servers")
+                        definition.place(definition.servers_field())
                     )),
                 }
             }

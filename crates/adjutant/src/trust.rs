@@ -11,7 +11,7 @@ use adjutant_tools::mcp::ProjectFile;
 
 use crate::{
     CliError, ExitCode, Surroundings,
-    agents::{Library, Wanting},
+    agents::{Library, Wanting, named_directories},
     agreement::{Agreed, Agreements},
     arguments::TrustArguments,
     config::{Config, Source, Written, find_project, project_of},
@@ -22,16 +22,18 @@ use crate::{
 /// Shows what a project's files would allow or start, and writes down that the person agrees.
 pub fn trust(arguments: &TrustArguments, around: &Surroundings) -> Result<ExitCode, CliError> {
     let directory = working_directory(around, arguments.cwd.as_deref())?;
+    let named = named_directories(around, &[], arguments.agents_dir.as_deref())?;
+    let library = Library::read(around, &directory, &named);
     let agreements = Agreements::of(around);
     let mut stdout = io::stdout().lock();
     if arguments.revoke {
-        for project in projects(around, &directory)? {
+        for project in projects(&library, &directory)? {
             agreements.agree(&project, |agreed| *agreed = Agreed::default())?;
             writeln!(stdout, "nothing of {} is agreed to any more", project.display())?;
         }
         return Ok(ExitCode::Completed);
     }
-    let pending = Pending::find(around, &agreements, &directory)?;
+    let pending = Pending::find(around, &agreements, (&directory, &library))?;
     if pending.is_empty() {
         writeln!(stdout, "there is nothing here that needs to be agreed to")?;
         return Ok(ExitCode::Completed);
@@ -41,26 +43,22 @@ pub fn trust(arguments: &TrustArguments, around: &Surroundings) -> Result<ExitCo
         return Ok(ExitCode::Failed);
     }
     pending.agree(&agreements)?;
-    writeln!(stdout, "agreed; `adjutant trust --revoke` takes it back")?;
+    let flag = arguments.agents_dir.as_ref().map(|it| format!(" --agents-dir {}", it.display()));
+    let flag = flag.unwrap_or_default();
+    writeln!(stdout, "agreed; `adjutant trust{flag} --revoke` takes it back")?;
     Ok(ExitCode::Completed)
 }
 
 /// Returns the directories whose files may have to be agreed to.
-fn projects(around: &Surroundings, directory: &Path) -> Result<Vec<PathBuf>, CliError> {
+fn projects(library: &Library, directory: &Path) -> Result<Vec<PathBuf>, CliError> {
     let configured = find_project(directory)?.map(|(file, _)| project_of(&file).to_owned());
     let mut projects: Vec<_> = configured.into_iter().collect();
     #[cfg(feature = "mcp")]
     projects.extend(server_file(directory)?.map(|file| file.directory().to_owned()));
-    projects.extend(agents(around, directory).map(|wanting| wanting.project().to_owned()));
+    projects.extend(library.wanting().map(|wanting| wanting.project().to_owned()));
     projects.sort();
     projects.dedup();
     Ok(projects)
-}
-
-/// Returns the agents of the project that would allow or start something.
-fn agents(around: &Surroundings, directory: &Path) -> impl Iterator<Item = Wanting> {
-    let library = Library::read(around, directory, &[]);
-    library.wanting().collect::<Vec<_>>().into_iter()
 }
 
 #[cfg(feature = "mcp")]
@@ -81,7 +79,7 @@ impl Pending {
     fn find(
         around: &Surroundings,
         agreements: &Agreements,
-        directory: &Path,
+        (directory, library): (&Path, &Library),
     ) -> Result<Self, CliError> {
         let written = Written::read(around, directory, &[])?;
         let rules = Config::check(&written, around)?.untrusted;
@@ -98,7 +96,7 @@ impl Pending {
             _ => None,
         };
         let mut wanting = Vec::new();
-        for agent in agents(around, directory) {
+        for agent in library.wanting() {
             if !agent.is_agreed(agreements)? {
                 wanting.push(agent);
             }

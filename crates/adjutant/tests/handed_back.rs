@@ -75,8 +75,9 @@ async fn run(home: &Path, mode: Mode) -> Report {
     fs::create_dir_all(home.join("work")).unwrap();
     fs::create_dir_all(home.join("data/adjutant")).unwrap();
     fs::write(home.join("data/adjutant/secret"), "a secret").unwrap();
-    fs::write(agents.join("lead.toml"), "sub_agents = ['writer']").unwrap();
-    fs::write(agents.join("writer.toml"), "[artifacts]\nenabled = true").unwrap();
+    fs::write(agents.join("lead.toml"), "system_prompt = 'x'\nsub_agents = ['writer']").unwrap();
+    fs::write(agents.join("writer.toml"), "system_prompt = 'x'\n[artifacts]\nenabled = true")
+        .unwrap();
     let around = Surroundings {
         config_home: home.join("config"),
         data_home: home.join("data"),

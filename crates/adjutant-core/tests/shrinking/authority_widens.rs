@@ -57,8 +57,16 @@ fn access() -> impl Strategy<Value = Access> {
 
 pub(crate) fn wish() -> impl Strategy<Value = Wish> {
     let scope = option::of(select(&SCOPES[..]).prop_map(Into::into));
-    (option::of(mode()), rules(), access(), scope, option::of(0..9u8))
-        .prop_map(|(mode, rules, access, scope, depth)| Wish { mode, rules, access, scope, depth })
+    (option::of(mode()), rules(), access(), scope, option::of(0..9u8)).prop_map(
+        |(mode, rules, access, scope, depth)| Wish {
+            mode,
+            rules,
+            access,
+            scope,
+            depth,
+            passes: ["run_command".to_owned()].into(),
+        },
+    )
 }
 
 pub(crate) fn charter() -> impl Strategy<Value = Charter> {
@@ -275,7 +283,8 @@ fn of_a_tool_only_such_calls_are_left_as_are_named() {
     let both = [run(words("git status")), run(words("rm x"))].concat();
     assert_eq!(
         child.explain(&command, &both),
-        "`run_command` is denied: only such as `run_command(git *)` is left to `root.a-1`"
+        "`run_command` is denied: only such as `run_command(git *)`, `run_command(ls)` is left \
+         to `root.a-1`"
     );
     let edit = spec("edit_file", Effect::Write);
     assert_eq!(child.judge(&edit, &write("/project/a")).verdict, Verdict::Allow);

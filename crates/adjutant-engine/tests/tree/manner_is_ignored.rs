@@ -101,7 +101,7 @@ async fn agents_are_called_one_by_one_where_that_is_ordered() {
         let slow = || Reply::text("a b").word_by_word(Duration::from_secs(1));
         let script = Script::new()
             .on("root", [Reply::calls([sub("1", "x"), sub("2", "y")]), Reply::text("done")])
-            .on("root.sub-1", [Reply::calls([sub("1", "x"), sub("2", "y")]), slow()])
+            .on("root.sub-1", [Reply::calls([sub("1", "v"), sub("2", "w")]), slow()])
             .on("root.*", [slow()]);
         let mut tree = Plan::new(script).manner(manner).begin("go").await;
         tree.end().await;

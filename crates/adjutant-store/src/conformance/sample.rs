@@ -116,6 +116,7 @@ fn started() -> EventKind {
         mode: Some(Mode::Plan),
         rules: Rules { allow: pattern(), ask: pattern(), deny: pattern(), only: pattern() },
         access: Access::AllowList { tools: [AWKWARD.to_owned()].into() },
+        passes: [AWKWARD.to_owned()].into(),
         scope: Some(AWKWARD.into()),
         depth: Some(u8::MAX),
     };

@@ -1,13 +1,14 @@
 //! A skill, and all there are.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use adjutant_core::Order;
 use ignore::WalkBuilder;
 
 use crate::{brief, handle};
@@ -75,19 +76,26 @@ pub struct Skills {
     pub all: Vec<Arc<Skill>>,
     /// Those that named agents know from the beginning.
     pub own: BTreeMap<String, Vec<Arc<Skill>>>,
+    /// The named agents that are to have no others.
+    pub only_own: BTreeSet<String>,
 }
 
 impl Skills {
-    /// Returns the skills of an agent: its own, and those of all that have other names.
-    pub fn of(&self, agent: Option<&str>) -> impl Iterator<Item = &Arc<Skill>> {
-        let own = agent.and_then(|agent| self.own.get(agent)).map_or(&[][..], Vec::as_slice);
+    /// Returns the skills of who works by an order: the own ones of the named agent that it is or
+    /// works for, and those of all that have other names, unless it or its caller is to have
+    /// none of those.
+    pub fn of(&self, order: &Order) -> impl Iterator<Item = &Arc<Skill>> {
+        let own = order.named().and_then(|agent| self.own.get(agent));
+        let own = own.map_or(&[][..], Vec::as_slice);
+        let mut line = order.agent.iter().chain(&order.within);
+        let others = if line.any(|it| self.only_own.contains(it)) { &[] } else { &self.all[..] };
         let is_other = |skill: &&Arc<Skill>| !own.iter().any(|it| it.name == skill.name);
-        own.iter().chain(self.all.iter().filter(is_other))
+        own.iter().chain(others.iter().filter(is_other))
     }
 
     /// Returns a skill by its name.
-    pub fn find(&self, agent: Option<&str>, name: &str) -> Option<&Arc<Skill>> {
-        self.of(agent).find(|skill| skill.name == name)
+    pub fn find(&self, order: &Order, name: &str) -> Option<&Arc<Skill>> {
+        self.of(order).find(|skill| skill.name == name)
     }
 }
 
@@ -259,10 +267,31 @@ mod tests {
         let keep = tempfile::tempdir().unwrap();
         let named = |text: &str| Arc::new(skill(keep.path(), text));
         let own = BTreeMap::from([("a".to_owned(), vec![named("own")])]);
-        let skills = Skills { all: vec![named("all")], own };
-        let text = |agent| skills.find(agent, "pdf").unwrap().text.as_str();
-        assert_eq!((text(Some("a")), text(Some("b")), text(None)), ("own", "all", "all"));
-        assert_eq!(skills.of(Some("a")).count(), 1);
-        assert!(skills.find(None, "pd").is_none());
+        let skills = Skills { all: vec![named("all")], own, ..Skills::default() };
+        let order = |agent: Option<&str>, within: Option<&str>| Order {
+            agent: agent.map(str::to_owned),
+            within: within.map(str::to_owned),
+            ..Order::default()
+        };
+        let text = |agent, within| skills.find(&order(agent, within), "pdf").unwrap().text.clone();
+        assert_eq!(text(Some("a"), None), "own");
+        // Whoever works for an agent has what that has.
+        assert_eq!(text(None, Some("a")), "own");
+        assert_eq!((text(Some("b"), Some("a")), text(None, None)), ("all".into(), "all".into()));
+        assert_eq!(skills.of(&order(Some("a"), None)).count(), 1);
+        assert!(skills.find(&order(None, None), "pd").is_none());
+        let only_own = BTreeSet::from(["a".to_owned(), "c".to_owned()]);
+        let skills = Skills {
+            all: vec![Arc::new(Skill { name: "b".into(), ..skill(keep.path(), "") })],
+            only_own,
+            ..skills
+        };
+        let count = |agent, within| skills.of(&order(agent, within)).count();
+        assert_eq!([count(Some("a"), None), count(None, Some("a")), count(None, None)], [1, 1, 1]);
+        assert_eq!(
+            [count(Some("c"), None), count(Some("b"), Some("c")), count(Some("b"), None)],
+            [0, 0, 1]
+        );
+        assert!(skills.find(&order(Some("a"), None), "b").is_none());
     }
 }

@@ -29,8 +29,8 @@ pub(crate) struct Args {
 
 impl SkillTool {
     /// Lists what an agent is told of, by name and description.
-    fn list(&self, agent: Option<&str>) -> String {
-        let listed = || self.listed(agent);
+    fn list(&self, order: &Order) -> String {
+        let listed = || self.listed(order);
         let mut list = String::new();
         for skill in listed().take(MOST_LISTED) {
             let words: Vec<_> = skill.description.split_whitespace().collect();
@@ -43,13 +43,13 @@ impl SkillTool {
         }
     }
 
-    fn listed(&self, agent: Option<&str>) -> impl Iterator<Item = &Arc<super::Skill>> {
-        self.0.of(agent).filter(|skill| skill.invocation == Invocation::Anybody)
+    fn listed(&self, order: &Order) -> impl Iterator<Item = &Arc<super::Skill>> {
+        self.0.of(order).filter(|skill| skill.invocation == Invocation::Anybody)
     }
 
     /// Says that there is no skill of a name.
-    fn missing(&self, agent: Option<&str>, name: &str) -> ToolError {
-        let names: Vec<_> = self.listed(agent).map(|skill| skill.name.as_str()).collect();
+    fn missing(&self, order: &Order, name: &str) -> ToolError {
+        let names: Vec<_> = self.listed(order).map(|skill| skill.name.as_str()).collect();
         let shown = names[..names.len().min(MOST_NAMED)].join(", ");
         let rest = match names.len().saturating_sub(MOST_NAMED) {
             0 => String::new(),
@@ -73,9 +73,8 @@ impl TypedTool for SkillTool {
 
     /// Offered to an agent for which there are skills, with a list of them.
     fn offer(&self, spec: Arc<ToolSpec>, order: &Order, _: &Grant) -> Option<Arc<ToolSpec>> {
-        let agent = order.agent.as_deref();
-        self.0.of(agent).next()?;
-        let list = self.list(agent);
+        self.0.of(order).next()?;
+        let list = self.list(order);
         if list.is_empty() {
             return Some(spec);
         }
@@ -96,9 +95,8 @@ impl TypedTool for SkillTool {
     }
 
     async fn run(&self, args: Args, host: &dyn Host) -> Result<String, ToolError> {
-        let agent = host.order().agent.as_deref();
-        let skill = self.0.find(agent, &args.name);
-        let skill = Arc::clone(skill.ok_or_else(|| self.missing(agent, &args.name))?);
+        let skill = self.0.find(host.order(), &args.name);
+        let skill = Arc::clone(skill.ok_or_else(|| self.missing(host.order(), &args.name))?);
         blocking::run(move || match args.file {
             Some(file) => skill.read(&file).map_err(ToolError),
             None => Ok(skill.told()),

@@ -175,5 +175,5 @@ async fn where_a_project_s_file_chose_the_place_only_who_may_write_there_does() 
     write(&seat, "a.md", "x").await.unwrap();
     assert_eq!(fs::read_to_string(seat.workdir.join("out/a.md")).unwrap(), "x");
     let error = write(&seat, ".git/hooks/a", "x").await.unwrap_err();
-    assert!(error.contains("steers git"), "{error}");
+    assert!(error.contains("reads orders from"), "{error}");
 }

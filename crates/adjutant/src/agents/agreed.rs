@@ -9,7 +9,7 @@ use super::{
     library::Library,
     problem::{Problem, Severity},
 };
-use crate::{CliError, agreement::Agreements};
+use crate::{CliError, agreement::Agreements, error::Kind};
 
 /// An agent of a project that would allow or start something.
 #[derive(Clone, Debug)]
@@ -35,8 +35,12 @@ impl Wanting {
 
     /// Writes down that the person agrees to the file as it is.
     pub(crate) fn agree(&self, agreements: &Agreements) -> Result<(), CliError> {
-        let (key, digest) = (self.key(), self.definition.origin.digest.clone());
-        agreements.agree(&self.project, |agreed| agreed.agents.extend(key.zip(digest)))
+        let key = self.key().ok_or_else(|| {
+            let why = format!("{}: its name is not UTF-8", self.file().display());
+            CliError::new(Kind::Config, why).hint("rename the file to agree to what is in it")
+        })?;
+        let digest = self.definition.origin.digest.clone();
+        agreements.agree(&self.project, |agreed| agreed.agents.extend(Some(key).zip(digest)))
     }
 
     /// Returns its file.
@@ -82,16 +86,20 @@ impl Library {
             }
             let mut definition = Definition::clone(&wanting.definition);
             let mut dropped = Vec::new();
-            if !std::mem::take(&mut definition.rules.allow).is_empty() {
+            definition.withheld = std::mem::take(&mut definition.rules.allow);
+            if !definition.withheld.is_empty() {
                 dropped.push(("permissions", "allow"));
             }
             if definition.forget_servers() {
-                dropped.push(("mcp_servers", "start"));
+                dropped.push((definition.servers_field(), "start"));
             }
+            let named = self.named.iter().find(|named| wanting.file().starts_with(named));
+            let flag = named.map(|named| format!(" --agents-dir {}", named.display()));
+            let hint = format!("`adjutant trust{}` shows it", flag.unwrap_or_default());
             let problems = dropped.into_iter().map(|(field, what)| {
                 let why = format!("`{field}`: what it would {what} does not hold until you agree");
                 let problem = Problem::of(Severity::Dropped, wanting.file(), why);
-                problem.at(definition.line(field)).hint("`adjutant trust` shows it")
+                problem.at(definition.line(field)).hint(&*hint)
             });
             let problems: Vec<_> = problems.collect();
             self.replace(definition, &problems);

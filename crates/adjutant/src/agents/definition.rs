@@ -1,8 +1,13 @@
 //! A named agent, whatever the format it was written in.
 
-use std::{collections::BTreeMap, num::NonZeroU64, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use adjutant_core::{Access, Allowance, Digest, Isolation, Manner, Mode, Rules};
+use adjutant_core::{Access, Allowance, Digest, Isolation, Manner, Mode, Pattern, Rules};
 use serde_json::Value;
 
 use super::{format::Format, text::Written};
@@ -31,6 +36,8 @@ pub(crate) struct Definition {
     pub(crate) mode: Option<Mode>,
     /// Exceptions to that.
     pub(crate) rules: Rules,
+    /// What it would allow if the person agreed.
+    pub(crate) withheld: Vec<Pattern>,
     /// What it may spend.
     pub(crate) allowance: Allowance,
     /// The JSON Schema its answer has to fit.
@@ -86,11 +93,29 @@ impl Origin {
 /// Whose file it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The person's own, or one they named.
+    /// The person's own, or one they named outside of projects.
     #[default]
     User,
     /// A project's, in this directory. It comes from whoever wrote that.
     Project(PathBuf),
+}
+
+impl Owner {
+    /// Reports whether a path leads to where the owner may have files: what is in a project must
+    /// not lead out of it.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        match self {
+            Self::User => true,
+            Self::Project(project) => {
+                let real = path.canonicalize();
+                let is_within = |real: PathBuf| {
+                    project.canonicalize().is_ok_and(|project| real.starts_with(project))
+                };
+                // What is not there leads nowhere.
+                real.map_or(true, is_within)
+            }
+        }
+    }
 }
 
 /// Whom an agent may call.
@@ -180,6 +205,14 @@ impl Definition {
     pub(crate) fn place(&self, field: &str) -> String {
         let file = self.origin.file.display();
         self.line(field).map_or_else(|| file.to_string(), |line| format!("{file}:{line}"))
+    }
+
+    /// Returns what the field of its servers is called in its format.
+    pub(crate) const fn servers_field(&self) -> &'static str {
+        match self.origin.format {
+            Format::Claude => "mcpServers",
+            Format::Native | Format::OpenCode | Format::Codex => "mcp_servers",
+        }
     }
 
     /// Returns where a field is written.

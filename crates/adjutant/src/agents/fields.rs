@@ -15,7 +15,7 @@ use super::{
     problem::{Problem, Severity},
     text::Written,
 };
-use crate::nearest::nearest;
+use crate::nearest::close;
 
 /// Longer than anyone waits, and short enough that no clock overflows.
 const YEAR_SECONDS: u64 = 365 * 24 * 60 * 60;
@@ -82,6 +82,14 @@ impl<'a> Fields<'a> {
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(format!("{}{name}", self.section));
         self.values.remove(name)
+    }
+
+    /// Takes a field that is called like another but for case, `-`, `_` or an `s` at its end, and
+    /// returns its name.
+    pub(crate) fn take_like(&mut self, name: &str) -> Option<String> {
+        let found = self.values.keys().find(|other| is_like(other, name))?.clone();
+        self.values.remove(&found);
+        Some(found)
     }
 
     /// Takes all that is left, of a table in which any name will do.
@@ -286,11 +294,18 @@ impl<'a> Fields<'a> {
     fn sort_out(&mut self, unknown: Severity) {
         for (name, _) in self.rest() {
             let whole = format!("{}{name}", self.section);
-            let meant = nearest(&whole, self.known.iter().map(String::as_str));
+            let meant = close(&whole, self.known.iter().map(String::as_str));
             let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
             self.say(unknown, &name, "is not known", hint.as_deref());
         }
     }
+}
+
+/// Reports whether two names are one but for case, `-`, `_` or an `s` at the end.
+pub(crate) fn is_like(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.replace(['-', '_'], "").to_lowercase();
+    let (one, other) = (plain(one), plain(other));
+    one.strip_suffix('s').unwrap_or(&one) == other.strip_suffix('s').unwrap_or(&other)
 }
 
 fn text(value: Value) -> Option<String> {

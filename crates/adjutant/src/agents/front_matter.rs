@@ -35,7 +35,13 @@ pub(crate) fn read<'a>(file: &'a Path, text: &'a str) -> Result<(Fields<'a>, &'a
         .map_or_else(|error| mend(&yaml, error), |it| Ok((it, vec![])))
         .map_err(|error| {
             let line = error.location().map_or(1, |at| at.line() as usize);
-            let why = error.without_snippet().to_string();
+            let error = error.without_snippet();
+            if let serde_saphyr::Error::DuplicateMappingKey { key, .. } = error {
+                let key = key.as_deref().unwrap_or_default().escape_debug();
+                return wrong(line, format!("`{key}` is there twice"))
+                    .hint("leave one of them out");
+            }
+            let why = error.to_string();
             wrong(line, format!("is not YAML: {}", why.lines().next().unwrap_or_default()))
                 .hint("text with `: ` or ` #` in it belongs into quotes, and tabs indent nothing")
         })?;
@@ -288,7 +294,7 @@ mod tests {
             "a.md:1: error: begins with `---`, and there is no second one to end the fields"
         );
         assert!(problem("---\nname: a\nb: *c\n---\n").starts_with("a.md:3: error: is not YAML: "));
-        assert!(problem("---\nname: a\nname: b\n---\n").starts_with("a.md:3: error: "));
+        assert_eq!(problem("---\nname: a\nname: b\n---\n"), "a.md:3: error: `name` is there twice");
         assert!(problem("---\na:\n\tb: c\n---\n").starts_with("a.md:3: error: is not YAML: "));
         assert!(problem("---\nb: c: d\n  e\n---\n").starts_with("a.md:2: error: is not YAML: "));
         assert!(problem("---\n- a\n---\n").contains("has to be fields"));

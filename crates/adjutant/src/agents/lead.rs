@@ -2,13 +2,14 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use adjutant_core::{Access, Charter, Grant, Models as _, Rules, Tool};
+use adjutant_core::{Charter, Grant, Isolation, Models as _, Rules, Tool};
 use adjutant_models::{Catalogue, Pace, Providers};
 
 use super::{
     definition::{Callable, Definition, Owner},
     format::Format,
-    order::{Agents, CALL_AGENT, WRITE_ARTIFACT},
+    order::{Agents, CALL_AGENT},
+    problem::{Problem, Severity},
     variables::{self, Values},
 };
 use crate::{
@@ -16,6 +17,10 @@ use crate::{
     config::{Config, Written},
     error::Kind,
 };
+
+/// Why the root works where it is started.
+const UNDIVIDED: &str =
+    "`isolation`: an agent cannot have a worktree of its own when you run it yourself";
 
 /// A named agent as the root.
 #[derive(Clone)]
@@ -43,6 +48,14 @@ impl Lead {
         self.agents
             .check_places(&self.definition)
             .map_err(|(field, why)| self.wrong(field, &why))?;
+        self.agents
+            .check_rules(&self.definition)
+            .map_err(|problem| CliError::new(Kind::Config, problem.aside()))?;
+        if self.definition.isolation == Isolation::Worktree {
+            return Err(self
+                .wrong("isolation", UNDIVIDED)
+                .hint("leave it out, or have another agent call it"));
+        }
         config.allowance = config.allowance.capped(Some(*allowance));
         config.max_depth = children.depth.map_or(config.max_depth, |it| it.min(config.max_depth));
         self.workdir()
@@ -70,6 +83,18 @@ impl Lead {
         let problem = self.definition.without_model(&models.find(model).err()?.message);
         Arc::make_mut(&mut self.definition).model = None;
         Some(problem.aside())
+    }
+
+    /// Forgets that an agent in another product's file is to have a worktree, and says so.
+    pub(crate) fn forget_isolation(&mut self) -> Option<String> {
+        let Definition { origin, isolation, .. } = &*self.definition;
+        if origin.format == Format::Native || *isolation == Isolation::Shared {
+            return None;
+        }
+        let problem = Problem::of(Severity::Dropped, &origin.file, UNDIVIDED);
+        let problem = problem.at(self.definition.line("isolation"));
+        Arc::make_mut(&mut self.definition).isolation = Isolation::Shared;
+        Some(problem.hint("it has one where another agent calls it").aside())
     }
 
     /// Refuses agents to be called that are not there, and tells why none can be called.
@@ -119,13 +144,7 @@ impl Lead {
 
     /// Narrows the authority of a root to what the agent's file says.
     pub(crate) fn charter(&self, charter: Charter) -> Charter {
-        let mut wish = self.definition.wish();
-        // It does not bar those below it from handing back files; who may is for the tool to say.
-        if let Access::AllowList { tools } = &mut wish.access
-            && self.agents.library.iter().any(|it| it.artifacts.is_some())
-        {
-            tools.insert(WRITE_ARTIFACT.to_owned());
-        }
+        let wish = self.definition.wish();
         let Rules { allow, ask, deny, only } = wish.rules;
         let mut rules = charter.rules;
         // What the person says themselves counts more than what a file of theirs allows, and
@@ -133,7 +152,7 @@ impl Lead {
         rules.insert(0, Rules { allow, ..Rules::default() });
         rules.push(Rules { ask, deny, only, ..Rules::default() });
         let mode = wish.mode.map_or(charter.mode, |mode| mode.min(charter.mode));
-        Charter { mode, rules, access: wish.access, ..charter }
+        Charter { mode, rules, access: wish.access.passing(&wish.passes), ..charter }
     }
 
     /// Returns all it is told before its task.

@@ -19,6 +19,9 @@ use super::{
 };
 use crate::{CliError, Surroundings, error::Kind, nearest::nearest};
 
+/// How many places that were not looked at are told to who asks for an agent that is not there.
+const MOST_UNSEEN: usize = 3;
+
 /// Every agent there is. Files that change later change nothing here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Library {
@@ -26,6 +29,8 @@ pub(crate) struct Library {
     /// The files that are refused, by what their agents would be called. Nobody gets a weaker
     /// agent of that name instead.
     refused: BTreeMap<String, PathBuf>,
+    /// Where nobody would look for agents if the person had not said so.
+    pub(super) named: Vec<PathBuf>,
     pub(crate) entries: Vec<Entry>,
 }
 
@@ -47,12 +52,14 @@ impl Library {
     /// that a person named.
     pub(crate) fn read(around: &Surroundings, directory: &Path, named: &[PathBuf]) -> Self {
         let usual = Place::all(around, directory);
-        let named = named.iter().map(|directory| Place::named(directory, &usual));
-        let places: Vec<_> = named.chain(usual.iter().cloned()).collect();
+        let named = named.iter().map(|named| Place::named(named, &usual, around, directory));
+        let named: Vec<_> = named.collect();
         let (mut library, mut seen) = (Self::default(), BTreeSet::new());
-        for place in places {
-            library.add(&place, &mut seen);
+        for place in named.iter().chain(&usual) {
+            library.add(place, &mut seen);
         }
+        let unusual = named.into_iter().filter(|place| !usual.contains(place));
+        library.named = unusual.map(|place| place.directory).collect();
         library
     }
 
@@ -63,9 +70,18 @@ impl Library {
 
     /// Has every agent hand back files, wherever its own file would have them.
     pub(crate) fn hand_back(&mut self) {
+        self.change(|definition| definition.artifacts = Some(Artifacts::default()));
+    }
+
+    /// Has every agent run on the model that it would run on if its file named none.
+    pub(crate) fn forget_named_models(&mut self) {
+        self.change(|definition| definition.model = None);
+    }
+
+    fn change(&mut self, change: impl Fn(&mut Definition)) {
         let entries = self.entries.iter_mut().filter_map(|entry| entry.definition.as_mut());
         for definition in self.agents.values_mut().chain(entries) {
-            Arc::make_mut(definition).artifacts = Some(Artifacts::default());
+            change(Arc::make_mut(definition));
         }
     }
 
@@ -83,11 +99,17 @@ impl Library {
             return self.find_file(file);
         }
         let error = CliError::new(Kind::Usage, format!("there is no agent named `{name}`"));
-        Err(match nearest(name, self.agents.keys().map(String::as_str)) {
+        let error = match nearest(name, self.agents.keys().map(String::as_str)) {
             Some(meant) => error.hint(format!("did you mean `{meant}`?")),
             None => error.hint("`adjutant agents new NAME` makes one"),
-        }
-        .hint("`adjutant agents list` shows them"))
+        };
+        // It may be among what was not looked at.
+        let unseen = self.entries.iter().filter(|entry| entry.file.is_dir());
+        let unseen = unseen.flat_map(|entry| &entry.problems).map(Problem::aside);
+        Err(unseen
+            .take(MOST_UNSEEN)
+            .fold(error, CliError::hint)
+            .hint("`adjutant agents list` shows them"))
     }
 
     /// Returns the agent of a file, whatever it is called, or says why there is none.
@@ -202,7 +224,11 @@ pub(super) fn no_file(file: &Path) -> CliError {
 /// Reads one file; `None` is a note beside the agents.
 fn load(place: &Place, file: PathBuf, format: Format) -> Option<Entry> {
     let owner = place.owner.clone();
-    let (definition, problems) = match text::read(&file) {
+    let text = match owner.holds(&file) {
+        true => text::read(&file),
+        false => Err(Problem::leads_out(&file)),
+    };
+    let (definition, problems) = match text {
         Err(problem) => (None, vec![problem]),
         Ok(text) if is_note(&file, &text) => return None,
         Ok(text) => {

@@ -7,7 +7,8 @@
 //!
 //! A file is loaded, loaded with what is dropped of it, or refused, and each of these says so
 //! with file and line ([`problem`]). Our own format is [`native`], those of other products are
-//! [`foreign`]; what they all come to is a [`definition`]. Nothing in a file makes an agent freer than whoever runs it.
+//! [`foreign`]; what they all come to is a [`definition`]. Nothing in a file makes an agent freer
+//! than whoever runs it.
 
 mod agreed;
 mod check;
@@ -20,6 +21,7 @@ mod format;
 mod front_matter;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
+mod idle_rules;
 mod lead;
 mod library;
 mod name;
@@ -40,7 +42,7 @@ pub(crate) use self::{
     definition::{Definition, Input, Owner, Variable},
     lead::Lead,
     library::Library,
-    order::Agents,
+    order::{Agents, named_directories},
     prompt::BETWEEN,
     text::read as read_text,
     variables::Values,

@@ -23,6 +23,9 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     if name.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return wrong("but a name is one word: it has no white space and no control characters");
     }
+    if [".toml", ".md"].iter().any(|ending| name.ends_with(ending)) {
+        return wrong("but a name is no file: it has no `.toml` and no `.md` at its end");
+    }
     if name.starts_with('-') {
         return wrong("but a name does not begin like a flag");
     }
@@ -47,6 +50,8 @@ mod tests {
             ("a b", "white space"),
             ("a\u{a0}b", "white space"),
             ("a\u{7}", "`a\\u{7}`, but a name is one word"),
+            ("a.toml", "no file"),
+            ("a.md", "no file"),
             ("-x", "like a flag"),
         ];
         for (name, expected) in wrong {

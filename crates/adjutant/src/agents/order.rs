@@ -1,12 +1,14 @@
 //! What a named agent is ordered to be.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use adjutant_core::{
     Access, AgentPath, Allowance, Caller, Definitions, Grant, Limits, Listed, Order, Wish,
+    grant::names,
 };
 use futures_util::future::BoxFuture;
 
@@ -14,6 +16,7 @@ use super::{
     definition::{Audience, Callable, Definition, Guidance},
     lead::Lead,
     library::Library,
+    problem::{Problem, Severity},
     prompt::{self, Besides},
     told::Told,
     variables::{self, Values},
@@ -39,7 +42,7 @@ pub(super) const CALL_AGENT: &str = "call_agent";
 const SKILL: &str = "skill";
 
 /// What an agent hands back files with.
-pub(super) const WRITE_ARTIFACT: &str = "write_artifact";
+const WRITE_ARTIFACT: &str = "write_artifact";
 
 /// The agents of a session.
 pub(crate) struct Agents {
@@ -50,6 +53,8 @@ pub(crate) struct Agents {
     pub(crate) shelf: Shelf,
     /// What files besides their own tell them.
     pub(crate) told: Told,
+    /// The tools there are besides those that come with the program, but for servers'.
+    pub(super) besides: BTreeSet<String>,
 }
 
 impl Definitions for Agents {
@@ -109,16 +114,18 @@ impl Agents {
     }
 
     /// Makes those of a library the agents of a session in a directory.
-    pub(crate) fn new(library: Library, around: &Surroundings, directory: &Path) -> Self {
+    pub(crate) fn new(mut library: Library, around: &Surroundings, directory: &Path) -> Self {
         let shelf = Shelf::new(around.data(), directory, Tape::Off);
-        let told = Told::read(around, directory, &library);
-        Self { library, directory: directory.to_owned(), shelf, told }
+        let told = Told::read(around, directory, &mut library);
+        let (directory, besides) = (directory.to_owned(), BTreeSet::new());
+        Self { library, directory, shelf, told, besides }
     }
 
-    /// Takes out of other products' files the tools that there are not with a configuration.
-    pub(crate) fn forget_tools(&mut self, config: &Config) {
-        let tools = assembly::tools(config, &Arc::default(), &Kit::default());
-        self.library.forget_tools(&tools);
+    /// Takes out of other products' files the tools that there are not with a configuration and a
+    /// kit.
+    pub(crate) fn forget_tools(&mut self, config: &Config, kit: &Kit) {
+        self.besides = kit.tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        self.library.forget_tools(&assembly::tools(config, &Arc::default(), kit));
     }
 
     /// Returns the agent that the root is to be, by its name or its file, whose path starts here.
@@ -172,6 +179,7 @@ impl Agents {
 
     async fn child(&self, definition: &Definition, caller: Caller<'_>) -> Result<Order, String> {
         self.check_places(definition).map_err(|(_, why)| why)?;
+        self.check_rules(definition).map_err(|problem| problem.aside())?;
         let definition = &variables::filled(definition, &Values::new())?;
         let own = definition.workdir.as_deref();
         let workdir = own.map(|own| self.workdir(own)).transpose()?;
@@ -220,6 +228,12 @@ impl Agents {
         Ok(())
     }
 
+    /// Refuses rules that would hold nobody back.
+    pub(super) fn check_rules(&self, definition: &Definition) -> Result<(), Problem> {
+        let mut wrong = definition.idle_rules(&self.besides).into_iter();
+        wrong.find(|problem| problem.severity == Severity::Error).map_or(Ok(()), Err)
+    }
+
     /// Returns all an agent is told before its task, or which field is wrong, and why.
     pub(super) async fn instructions(
         &self,
@@ -251,15 +265,17 @@ impl Definition {
             if self.callable != Callable::Nobody {
                 tools.insert(CALL_AGENT.to_owned());
             }
-            if !self.skills.is_empty() {
-                tools.insert(SKILL.to_owned());
-            }
-            if self.artifacts.is_some() {
-                tools.insert(WRITE_ARTIFACT.to_owned());
-            }
         }
         let depth = self.children.depth;
-        Wish { mode: self.mode, rules: self.rules.clone(), access, scope: None, depth }
+        let passes = [SKILL, WRITE_ARTIFACT].map(str::to_owned).into();
+        Wish { mode: self.mode, rules: self.rules.clone(), access, passes, scope: None, depth }
+    }
+
+    /// Reports whether its list of tools leaves it no skills but its own.
+    pub(super) fn has_only_own_skills(&self) -> bool {
+        let mut access = self.access.clone();
+        access.rename(|_| false);
+        matches!(access, Access::AllowList { .. }) && !access.names().any(|it| names(it, SKILL))
     }
 
     /// Returns what each agent it calls may spend at most.
@@ -273,7 +289,7 @@ impl Definition {
 
 /// Returns the directories that a person named: where an agent's file is, and one given as such,
 /// which has to be there.
-pub(super) fn named_directories(
+pub(crate) fn named_directories(
     around: &Surroundings,
     beside: &[&Path],
     given: Option<&Path>,

@@ -1,6 +1,6 @@
 //! Where agents' files are looked for.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::{definition::Owner, format::Format};
 use crate::{Surroundings, lineage::lineage};
@@ -74,29 +74,62 @@ impl Place {
         places
     }
 
-    /// Returns the place that a person named. One that is among the usual stays whose it is.
-    pub(crate) fn named(directory: &Path, usual: &[Self]) -> Self {
-        let real = |path: &Path| path.canonicalize().ok();
-        let wanted = real(directory);
-        let same = usual.iter().find(|place| wanted.is_some() && real(&place.directory) == wanted);
-        if let Some(same) = same {
+    /// Returns the place that a person named who works in a directory. One that is among the usual
+    /// stays whose it is.
+    pub(crate) fn named(named: &Path, usual: &[Self], around: &Surroundings, work: &Path) -> Self {
+        let real = real(named);
+        let usual = || usual.iter().filter(|place| place.owner.holds(&place.directory));
+        if let Some(same) = usual().find(|place| place.is_at(&real)) {
             return same.clone();
         }
-        let above = usual.iter().find(|place| {
-            let (wanted, place) = (wanted.as_deref(), real(&place.directory));
-            wanted.zip(place).is_some_and(|(wanted, place)| wanted.starts_with(place))
-        });
-        let (owner, kind) = match above {
+        let (owner, kind) = match usual().find(|it| real.starts_with(self::real(&it.directory))) {
             Some(above) => (above.owner.clone(), above.kind),
-            None => (Owner::User, Kind::of(wanted.as_deref().unwrap_or(directory))),
+            None => (whose(named, &real, around, work), Kind::of(&real)),
         };
-        Self { directory: directory.to_owned(), owner, kind }
+        // What is agreed to is written down by its path in the project.
+        let directory = match &owner {
+            Owner::Project(project) if real.starts_with(project) => real,
+            Owner::Project(_) | Owner::User => named.to_owned(),
+        };
+        Self { directory, owner, kind }
     }
 
     fn is_at(&self, directory: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real(&self.directory) == real(directory)
     }
+}
+
+/// Returns whose a directory is that is not a usual one: that of the work if it is in there, or
+/// of the project among whose agents it is. Any other is the person's own.
+fn whose(named: &Path, real: &Path, around: &Surroundings, work: &Path) -> Owner {
+    let home = around.home.as_deref().map(self::real);
+    let is_project = |directory: &PathBuf| Some(directory) != home.as_ref();
+    let top = lineage(work, around.home.as_deref()).pop().filter(is_project);
+    let named = without_dots(named);
+    if let Some(top) = top.filter(|top| real.starts_with(top) || named.starts_with(top)) {
+        return Owner::Project(top);
+    }
+    let is_known = |above: &&Path| OF_PROJECTS.iter().any(|(name, _)| above.ends_with(name));
+    let known = real.ancestors().find(is_known);
+    // Such names have two parts.
+    let project = known.and_then(|known| known.ancestors().nth(2)).map(Path::to_owned);
+    project.filter(is_project).map_or(Owner::User, Owner::Project)
+}
+
+/// Returns a path without its `.` and `..`, whatever links there are.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut path, part| {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => path.push(part),
+        }
+        path
+    })
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 impl Kind {

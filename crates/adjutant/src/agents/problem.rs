@@ -49,6 +49,12 @@ impl Problem {
         Self { severity, file, line: None, message, hint: None }
     }
 
+    /// Makes the problem of what is in a project and leads out of it.
+    pub(crate) fn leads_out(path: &Path) -> Self {
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self::of(Severity::Error, path, format!("leads out of the project, to {}", real.display()))
+    }
+
     /// Says where it is.
     pub(crate) fn at(self, line: Option<usize>) -> Self {
         Self { line, ..self }

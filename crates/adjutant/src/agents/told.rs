@@ -9,6 +9,8 @@ use std::{
 use adjutant_tools::skills::{Skill, Skills};
 
 use super::{
+    definition::Definition,
+    format::Format,
     library::Library,
     problem::{Problem, Severity},
     skills::SkillLibrary,
@@ -30,22 +32,33 @@ pub(crate) struct Told {
 
 impl Told {
     /// Reads what there is for a session in a directory and for the agents that it may have.
-    pub(crate) fn read(around: &Surroundings, directory: &Path, agents: &Library) -> Self {
+    /// Skills that there are not are taken out of other products' files, which say so.
+    pub(crate) fn read(around: &Surroundings, directory: &Path, agents: &mut Library) -> Self {
         let mut library = SkillLibrary::read(around, directory);
         let (mut own, mut missing) = (BTreeMap::new(), BTreeMap::new());
-        for agent in agents.iter().filter(|agent| !agent.skills.is_empty()) {
-            match library.of(agent) {
-                Ok(skills) => drop(own.insert(agent.name.clone(), skills)),
-                Err(why) => drop(missing.insert(agent.name.clone(), why)),
+        let skilled = agents.iter().filter(|agent| !agent.skills.is_empty());
+        for agent in skilled.cloned().collect::<Vec<_>>() {
+            let found = library.of(&agent);
+            let absent = found.iter().find_map(|it| it.as_ref().err());
+            match absent {
+                Some(why) if agent.origin.format == Format::Native => {
+                    missing.insert(agent.name.clone(), why.clone());
+                    continue;
+                }
+                Some(_) => agents.forget_skills(&agent, &found),
+                None => {}
             }
+            own.insert(agent.name.clone(), found.into_iter().flatten().collect());
         }
         let workdirs = agents.iter().filter_map(|agent| agent.workdir.as_deref());
         let workdirs = workdirs.filter_map(|it| directory.join(it).canonicalize().ok());
         let places = workdirs.chain([directory.to_owned()]);
         let guidance = places.map(|place| (place.clone(), AgentsMd::read(around, &place)));
         let SkillLibrary { skills: all, problems, .. } = library;
+        let only_own = agents.iter().filter(|agent| agent.has_only_own_skills());
+        let only_own = only_own.map(|agent| agent.name.clone()).collect();
         Self {
-            skills: Arc::new(Skills { all, own }),
+            skills: Arc::new(Skills { all, own, only_own }),
             problems,
             missing,
             guidance: guidance.collect(),
@@ -89,5 +102,20 @@ impl Told {
         let errors = self.problems.iter().filter(|problem| problem.severity == Severity::Error);
         let guidance = self.guidance.get(directory).into_iter().flat_map(|it| it.warnings.clone());
         errors.map(Problem::aside).chain(guidance).collect()
+    }
+}
+
+impl Library {
+    /// Takes the skills that were not found out of an agent, and says so.
+    fn forget_skills(&mut self, agent: &Definition, found: &[Result<Arc<Skill>, String>]) {
+        let pairs = agent.skills.iter().zip(found);
+        let skills = pairs.filter(|(_, found)| found.is_ok()).map(|(name, _)| name.clone());
+        let problems = found.iter().filter_map(|found| found.as_ref().err()).map(|why| {
+            let problem =
+                Problem::of(Severity::Dropped, &agent.origin.file, format!("`skills`: {why}"));
+            problem.at(agent.line("skills")).hint("it runs without that skill")
+        });
+        let problems: Vec<_> = problems.collect();
+        self.replace(Definition { skills: skills.collect(), ..agent.clone() }, &problems);
     }
 }

@@ -78,6 +78,10 @@ pub struct TrustArguments {
     #[arg(long)]
     pub revoke: bool,
 
+    /// Look at the agents here too
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub agents_dir: Option<PathBuf>,
+
     /// Look from this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cwd: Option<PathBuf>,

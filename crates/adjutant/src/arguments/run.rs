@@ -60,7 +60,8 @@ pub struct RunArguments {
     #[arg(long, conflicts_with_all = ["record", "replay", "events"])]
     pub dry_run: bool,
 
-    /// Set the model: `anthropic/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key
+    /// Set the model: `anthropic/MODEL`, `ollama/MODEL`, …; `rehearsal` needs no key. Those that
+    /// agents' files name do not count then
     #[arg(long)]
     pub model: Option<String>,
 

@@ -261,6 +261,12 @@ impl Written {
         })
     }
 
+    /// Reports whether the value of a key is one from the command line.
+    pub(crate) fn is_flagged(&self, name: &str) -> bool {
+        let last = self.assignments.iter().rfind(|assignment| assignment.name() == name);
+        last.is_some_and(|last| matches!(last.source, Source::Flag { .. }))
+    }
+
     /// Returns every rule that holds: its list, the rule and where it is written.
     pub(crate) fn rules(&self) -> Vec<(&'static str, String, String)> {
         let lists = self.assignments.iter().filter_map(|assignment| {

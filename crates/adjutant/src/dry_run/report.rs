@@ -3,14 +3,17 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use adjutant_core::{
-    AgentPath, Allowance, Chosen, Clamp, Event, EventKind, Isolation, Manner, Message, Mode, Order,
-    Rules, SessionId,
+    AgentPath, Allowance, Chosen, Clamp, Event, EventKind, Isolation, Limits, Manner, Message,
+    Mode, Rules, SessionId, ToolSpec,
 };
 use adjutant_tools::ArtifactSettings;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::listener::{Sent, call_id};
+use super::{
+    join,
+    listener::{Sent, call_id},
+};
 use crate::{
     CliError,
     agents::{Agents, Definition},
@@ -32,8 +35,6 @@ pub(super) struct Report {
     /// The root.
     #[serde(flatten)]
     pub(super) root: Agent,
-    /// What the root is told first.
-    pub(super) system: String,
     /// What the root is asked.
     pub(super) task: String,
     /// The MCP servers that would be started.
@@ -58,6 +59,8 @@ pub(super) struct Agent {
     pub(super) isolation: Isolation,
     pub(super) tools: Vec<Tool>,
     pub(super) rules: Rules,
+    /// Those of its callers, which hold for it too.
+    pub(super) rules_above: Rules,
     pub(super) budget: Allowance,
     /// How many levels of agents there may be below it.
     pub(super) depth: u8,
@@ -66,7 +69,9 @@ pub(super) struct Agent {
     pub(super) output_schema: Option<Value>,
     pub(super) memory: Option<PathBuf>,
     pub(super) artifacts: Option<String>,
-    /// How long what it is told first is, in bytes.
+    /// What it is told first.
+    pub(super) system: String,
+    /// How long that is, in bytes.
     pub(super) prompt_bytes: usize,
     /// What it asks for and does not get in full.
     pub(super) clamped: Vec<Clamp>,
@@ -78,8 +83,9 @@ pub(super) struct Agent {
 #[derive(Debug, Serialize)]
 pub(super) struct Tool {
     pub(super) name: String,
-    /// What it is for, in a line.
     pub(super) description: String,
+    /// The JSON Schema of its arguments.
+    pub(super) parameters: Value,
 }
 
 /// An agent that another may call.
@@ -111,10 +117,14 @@ pub(super) struct Places<'a> {
     pub(super) session: SessionId,
 }
 
-/// What an agent has from the one above it.
-struct Given {
+/// What an agent may do and spend at most, whoever stands above it.
+struct Held {
     depth: u8,
     scope: Vec<PathBuf>,
+    budget: Allowance,
+    rules: Rules,
+    /// What its callers forbid or have asked about, which holds for it too.
+    above: Rules,
 }
 
 impl Report {
@@ -124,19 +134,14 @@ impl Report {
         material: &Material<'_>,
     ) -> Result<Self, CliError> {
         let path = AgentPath::root();
-        let given = Given { depth: top.depth, scope: top.scope };
-        let found = material.sent.get(&path).zip(material.agent(&path, given));
+        let Top { rules, budget, depth, scope, servers } = top;
+        let held = Held { depth, scope, budget, rules, above: Rules::default() };
+        let found = material.sent.get(&path).zip(material.agent(&path, held));
         let Some((sent, root)) = found else {
             let why = material.end.unwrap_or("the root does not begin");
             return Err(CliError::new(Kind::Usage, format!("nothing would be sent: {why}")));
         };
-        Ok(Self {
-            root: Agent { rules: top.rules, budget: top.budget, ..root },
-            system: sent.system.clone(),
-            task: sent.task.clone(),
-            servers: top.servers,
-            warnings,
-        })
+        Ok(Self { root, task: sent.task.clone(), servers, warnings })
     }
 }
 
@@ -165,14 +170,17 @@ impl<'a> Material<'a> {
         material
     }
 
-    fn agent(&self, path: &AgentPath, given: Given) -> Option<Agent> {
+    fn agent(&self, path: &AgentPath, held: Held) -> Option<Agent> {
         let (event, sent) = (self.started.get(path)?, self.sent.get(path)?);
         let EventKind::Started { order, model, chosen, mode, clamped, workdir, .. } = &event.kind
         else {
             return None;
         };
         let definition = order.agent.as_ref().and_then(|name| self.places.agents.library.get(name));
-        let below = |name: &&str| self.called(path, name, &given);
+        // The root works where it is started.
+        let isolated = definition.filter(|_| *path != AgentPath::root());
+        let isolation = isolated.map(|it| it.isolation).unwrap_or_default();
+        let below = |name: &&str| self.called(path, name, &held);
         let calls = sent.callable().iter().map(below).collect();
         Some(Agent {
             agent: order.agent.clone(),
@@ -181,17 +189,19 @@ impl<'a> Material<'a> {
             chosen: *chosen,
             mode: *mode,
             workdir: workdir.clone(),
-            isolation: definition.map(|it| it.isolation).unwrap_or_default(),
-            tools: sent.tools.iter().map(|spec| Tool::new(&spec.name, &spec.description)).collect(),
-            rules: order.limits.authority.rules.clone(),
-            budget: order.limits.allowance,
-            depth: given.depth,
-            scope: given.scope,
+            isolation,
+            tools: sent.tools.iter().map(|spec| Tool::of(spec)).collect(),
+            rules: held.rules,
+            rules_above: held.above,
+            budget: held.budget,
+            depth: held.depth,
+            scope: held.scope,
             max_tokens: sent.max_output,
             params: sent.manner.clone(),
             output_schema: sent.schema.clone(),
             memory: definition.and_then(|it| self.places.memory(it)),
             artifacts: self.places.artifacts(order.agent.as_deref()),
+            system: sent.system.clone(),
             prompt_bytes: sent.system.len(),
             clamped: clamped.clone(),
             calls,
@@ -199,13 +209,12 @@ impl<'a> Material<'a> {
     }
 
     /// Returns an agent that another may call, or why it is not looked at.
-    fn called(&self, above: &AgentPath, name: &str, given: &Given) -> Called {
+    fn called(&self, above: &AgentPath, name: &str, held: &Held) -> Called {
         let unseen = |why: &str| Called::Unseen { agent: name.to_owned(), why: why.to_owned() };
         let id = call_id(above, name);
         let mut started = self.started.values();
         if let Some(event) = started.find(|event| event.call.as_ref() == Some(&id)) {
-            let given = given.to(event);
-            let agent = self.agent(&event.path, given);
+            let agent = self.agent(&event.path, held.by(event));
             return agent.map_or_else(
                 || unseen("it would send nothing: its budget does not cover a call"),
                 |agent| Called::Agent(Box::new(agent)),
@@ -233,25 +242,30 @@ impl Places<'_> {
     }
 }
 
-impl Given {
-    /// Returns what a child has of it.
-    fn to(&self, event: &Event) -> Self {
-        let wish = match &event.kind {
-            EventKind::Started { order, .. } => order.limits.authority.clone(),
-            _ => Order::default().limits.authority,
+impl Held {
+    /// Returns what is held of it by a child that started.
+    fn by(&self, event: &Event) -> Self {
+        let Limits { authority, allowance, .. } = match &event.kind {
+            EventKind::Started { order, .. } => order.limits.clone(),
+            _ => Limits::default(),
         };
         let left = self.depth.saturating_sub(1);
+        // Turns and tool calls are each agent's own.
+        let shared = Allowance { turns: None, calls: None, ..self.budget };
+        let stricter = Rules { allow: Vec::new(), ..self.rules.clone() };
         Self {
-            depth: wish.depth.map_or(left, |wanted| wanted.min(left)),
-            scope: wish.scope.map_or_else(|| self.scope.clone(), |scope| vec![scope]),
+            depth: authority.depth.map_or(left, |wanted| wanted.min(left)),
+            scope: authority.scope.map_or_else(|| self.scope.clone(), |scope| vec![scope]),
+            budget: allowance.capped(Some(shared)),
+            rules: authority.rules,
+            above: join(self.above.clone(), stricter),
         }
     }
 }
 
 impl Tool {
-    fn new(name: &str, description: &str) -> Self {
-        let line = description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let end = line.find(". ").map_or(line.len(), |end| end + 1);
-        Self { name: name.to_owned(), description: line[..end].trim().to_owned() }
+    fn of(spec: &ToolSpec) -> Self {
+        let ToolSpec { name, description, parameters, .. } = spec.clone();
+        Self { name, description, parameters }
     }
 }

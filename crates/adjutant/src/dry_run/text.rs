@@ -3,31 +3,45 @@
 use std::io::{self, IsTerminal as _, Write};
 
 use adjutant_core::{Allowance, Isolation, Manner, Rules};
-use adjutant_surfaces::sanitize::clean;
+use adjutant_surfaces::sanitize::visible;
 
 use super::report::{Agent, Called, Report, Tool};
 
-/// Writes a report. What would be sent is written as it is, but for what a terminal would obey.
+/// Writes a report. What would be sent is written as it is, unless a terminal would obey it.
 pub(super) fn write(report: &Report, to: &mut dyn Write) -> io::Result<()> {
-    let Report { root, system, task, servers, warnings } = report;
+    let Report { root, task, servers, warnings } = report;
     for (name, value) in facts(root) {
         writeln!(to, "{name:10}{value}")?;
     }
     if !servers.is_empty() {
-        writeln!(to, "{:10}{}", "servers", servers.join(", "))?;
+        writeln!(to, "{:10}{}", "servers", visible(&servers.join(", ")))?;
     }
     for warning in warnings {
-        writeln!(to, "{:10}{}", "warning", shown(warning))?;
+        writeln!(to, "{:10}{}", "warning", visible(warning))?;
     }
     writeln!(to, "\n----- {} tools", root.tools.len())?;
-    let width = root.tools.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
-    for Tool { name, description } in &root.tools {
-        writeln!(to, "{name:width$}  {}", shown(description))?;
+    for Tool { name, description, .. } in &root.tools {
+        writeln!(to, "{}\n    {}", visible(name), shown(description).replace('\n', "\n    "))?;
     }
-    passage(to, "system prompt", system)?;
+    passage(to, "system prompt", &root.system)?;
     passage(to, "task", task)?;
     writeln!(to, "\n----- may call {}", count(root.calls.len(), "agent"))?;
-    called(to, &root.calls, 0)
+    called(to, &root.calls, 0)?;
+    prompts(to, &root.calls, "")
+}
+
+/// Writes what the agents are told first that may be called.
+fn prompts(to: &mut dyn Write, calls: &[Called], above: &str) -> io::Result<()> {
+    let agents = calls.iter().filter_map(|called| match called {
+        Called::Agent(agent) => Some(agent),
+        Called::Unseen { .. } => None,
+    });
+    for agent in agents {
+        let name = format!("{above}{}", visible(agent.agent.as_deref().unwrap_or_default()));
+        passage(to, &format!("system prompt of {name}"), &agent.system)?;
+        prompts(to, &agent.calls, &format!("{name} > "))?;
+    }
+    Ok(())
 }
 
 fn passage(to: &mut dyn Write, name: &str, text: &str) -> io::Result<()> {
@@ -40,19 +54,19 @@ fn called(to: &mut dyn Write, calls: &[Called], indent: usize) -> io::Result<()>
     for called in calls {
         match called {
             Called::Unseen { agent, why } => {
-                writeln!(to, "{space}{}: {}", shown(agent), shown(why))?;
+                writeln!(to, "{space}{}: {}", visible(agent), visible(why))?;
             }
             Called::Agent(agent) => {
                 let name = agent.agent.as_deref().unwrap_or_default();
-                writeln!(to, "{space}{}", shown(name))?;
+                writeln!(to, "{space}{}", visible(name))?;
                 for (name, value) in facts(agent).into_iter().skip(1) {
                     writeln!(to, "{space}  {name:10}{value}")?;
                 }
                 let tools: Vec<_> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
                 let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
-                writeln!(to, "{space}  {:10}{}", "tools", shown(&tools))?;
+                writeln!(to, "{space}  {:10}{}", "tools", visible(&tools))?;
                 for clamp in &agent.clamped {
-                    writeln!(to, "{space}  {:10}{}", "cut", shown(&clamp.to_string()))?;
+                    writeln!(to, "{space}  {:10}{}", "cut", visible(&clamp.to_string()))?;
                 }
                 self::called(to, &agent.calls, indent + 4)?;
             }
@@ -84,11 +98,13 @@ fn facts(agent: &Agent) -> Vec<(&'static str, String)> {
     let memory = agent.memory.as_ref().map(|it| ("memory", it.display().to_string()));
     let artifacts = agent.artifacts.clone().map(|artifacts| ("artifacts", artifacts));
     facts.extend(schema.into_iter().chain(memory).chain(artifacts));
-    let Rules { allow, ask, deny, only } = &agent.rules;
-    for (list, rules) in [("allow", allow), ("ask", ask), ("deny", deny), ("only", only)] {
-        facts.extend(rules.iter().map(|rule| (list, rule.to_string())));
+    for (rules, whose) in [(&agent.rules, ""), (&agent.rules_above, " (of its callers)")] {
+        let Rules { allow, ask, deny, only } = rules;
+        for (list, rules) in [("allow", allow), ("ask", ask), ("deny", deny), ("only", only)] {
+            facts.extend(rules.iter().map(|rule| (list, format!("{rule}{whose}"))));
+        }
     }
-    facts.into_iter().map(|(name, value)| (name, shown(&value))).collect()
+    facts.into_iter().map(|(name, value)| (name, visible(&value))).collect()
 }
 
 fn budget(Allowance { tokens, micros, millis, turns, calls }: &Allowance) -> String {
@@ -114,7 +130,7 @@ fn count(count: usize, of: &str) -> String {
     format!("{count} {of}{end}")
 }
 
-/// Takes from a text what a terminal would obey, if it is one that shows it.
+/// Writes out what a terminal would obey, if it is one that shows a text.
 fn shown(text: &str) -> String {
-    if io::stdout().is_terminal() { clean(text) } else { text.to_owned() }
+    if io::stdout().is_terminal() { visible(text) } else { text.to_owned() }
 }

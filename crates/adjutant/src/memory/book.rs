@@ -10,12 +10,16 @@ use std::{
 };
 
 use rustix::fs::OFlags;
+use serde::de::IgnoredAny;
 use uuid::Uuid;
 
 use super::record::Record;
 
 /// The longest file that is read.
 const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// What every record begins with.
+const BEGINNING: &[u8] = br#"{"time":""#;
 
 /// How long others may have the file.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,6 +52,15 @@ pub(crate) enum Act {
     Done,
     /// It is only told what would be.
     Tried,
+}
+
+impl Line {
+    /// Reports whether it is the beginning of a record.
+    fn is_half(&self) -> bool {
+        let bytes = self.bytes.trim_ascii_end();
+        let is_begun = bytes.starts_with(BEGINNING) || BEGINNING.starts_with(bytes);
+        is_begun && serde_json::from_slice::<IgnoredAny>(bytes).is_err()
+    }
 }
 
 impl Pages {
@@ -88,6 +101,9 @@ impl Book {
         let file = options.append(true).create(true).mode(0o600).read(true);
         let mut file = plain(file, &self.path)?;
         let pages = parse(&mut file)?;
+        if pages.count() == 0 && !pages.0.iter().all(Line::is_half) {
+            return Err(io::Error::other("it is somebody else's: nothing in it is a record"));
+        }
         let mut line = record.line().into_bytes();
         line.push(b'\n');
         // What was left by half stays what it is, and a line of its own.
@@ -276,6 +292,23 @@ mod tests {
         assert_eq!(book.keep(1, Act::Done).unwrap(), (1, 1));
         assert_eq!((tasks(&book), book.read().unwrap().unreadable()), (vec!["3".into()], vec![1]));
         assert!(fs::read_to_string(&book.path).unwrap().starts_with(half), "nobody took it away");
+    }
+
+    #[test]
+    fn a_file_in_which_nothing_is_a_record_is_left_alone() {
+        let (_keep, book) = book();
+        fs::create_dir(book.path.parent().unwrap()).unwrap();
+        let whole = record(1).line();
+        for text in ["", "\n \n", &whole[..3], &whole[..30], &format!("{}\n", &whole[..9])] {
+            fs::write(&book.path, text).unwrap();
+            assert_eq!(book.add(&record(1)).unwrap(), 1, "{text:?}");
+        }
+        for text in ["{\"id\": 1}\n", "{\"time\":\"now\",\"level\":1}\n", "words"] {
+            fs::write(&book.path, text).unwrap();
+            let why = book.add(&record(1)).unwrap_err().to_string();
+            assert!(why.contains("somebody else's"), "{text:?}: {why}");
+            assert_eq!(fs::read_to_string(&book.path).unwrap(), text);
+        }
     }
 
     #[test]

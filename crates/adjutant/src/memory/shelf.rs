@@ -27,6 +27,9 @@ const AT: char = '@';
 /// How much of a digest tells projects apart.
 const DIGITS: usize = 12;
 
+/// Where projects' files may have memories, below the project.
+const OF_PROJECTS: &str = ".adjutant/memory";
+
 /// Whatever has one of these names steers git or the runtime.
 const STEERING: [&str; 2] = [".git", ".adjutant"];
 
@@ -35,7 +38,8 @@ const STEERING: [&str; 2] = [".git", ".adjutant"];
 pub(crate) struct Shelf {
     /// Where they are usually, if there is a place for data.
     home: Option<PathBuf>,
-    /// What relative paths in files start from.
+    /// What relative paths in the person's own files start from; those in projects' start from the
+    /// project.
     directory: PathBuf,
     pub(crate) tape: Tape,
     warnings: Mutex<BTreeSet<String>>,
@@ -84,10 +88,14 @@ impl Shelf {
             }
             (Some(path), Owner::User) => resolve(&self.directory, path),
             (Some(path), Owner::Project(project)) => {
-                let real = within(project, &self.directory, path)?;
-                // Nothing reads orders from such a file.
-                if !path.to_string_lossy().ends_with(ENDING) {
-                    return Err(format!("`{}` does not end in `{ENDING}`", path.display()));
+                // Agents cannot write there, and nobody else has anything there.
+                let (real, own) = (resolve(project, path), project.join(OF_PROJECTS));
+                if real == own || !real.starts_with(&own) {
+                    let path = path.display();
+                    return Err(format!(
+                        "`{path}` is not below `{OF_PROJECTS}` of the project; without `path`, it \
+                         is in a place of the person's own"
+                    ));
                 }
                 real
             }

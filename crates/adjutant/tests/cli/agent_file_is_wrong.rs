@@ -33,8 +33,9 @@ fn check(world: &World, arguments: &[&str]) -> Done {
 
 /// Checks one agent and returns what is said of it, line by line.
 fn said_of(text: &str) -> Vec<String> {
-    let helper = "description = 'd'\ntools = ['run_command']\ntimeout = 100";
-    let world = project(&[("a.toml", text), ("helper.toml", helper)]);
+    let helper = "description = 'd'\ntools = ['run_command']\ntimeout = 100\nsystem_prompt = 's'";
+    let asker = "system_prompt = '{{topic}}'\nvariables.topic.required = true";
+    let world = project(&[("a.toml", text), ("helper.toml", helper), ("asker.toml", asker)]);
     let done = check(&world, &["a"]);
     done.stdout.lines().map(str::to_owned).collect()
 }
@@ -56,10 +57,13 @@ fn without_agents_the_list_says_how_to_begin() {
 #[test]
 fn the_list_shows_what_holds_what_is_shadowed_and_what_is_refused() {
     let world = project(&[
-        ("a.toml", "description = \"\"\"Reviews\n\\u001b[31m all\"\"\"\nmodel = 'rehearsal'"),
+        (
+            "a.toml",
+            "description = \"\"\"Reviews\n\\u001b[31m all\"\"\"\nmodel = 'rehearsal'\nsystem_prompt = 's'",
+        ),
         ("broken.toml", "\nfoo = 1"),
     ]);
-    users(&world, "a.toml", "description = 'Mine.'");
+    users(&world, "a.toml", "description = 'Mine.'\nsystem_prompt = 's'");
     let done = world.run(&["agents", "list"]);
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
     let lines: Vec<_> = done.stdout.lines().collect();
@@ -154,7 +158,10 @@ fn the_check_tells_each_mistake_with_its_line_and_a_hint() {
         ("tools = ['mcp__x__y']", 3, "warning", "no server here has such tools"),
         ("permissions.deny = ['Bash(rm *)']", 3, "error", "is about no tool there is"),
         ("permissions.ask = ['mcp__x__y(z)']", 3, "error", "servers' tools have no patterns"),
-        ("model = 'zz/x'", 3, "warning", "`model` is `zz/x`: "),
+        ("model = 'zz/x'", 3, "error", "`model` is `zz/x`: "),
+        ("model = '/x'", 3, "error", "`model` is `/x`: "),
+        ("model = 'openai/'", 3, "error", "say which model of `openai` it is to be"),
+        ("model = 'scripted/none.toml'", 3, "error", "`model` is `scripted/none.toml`: "),
         ("model = 'openai/gpt-5'", 3, "warning", "needs a key"),
         ("model = 'sonnet'", 3, "warning", "a model of its caller's provider"),
         ("files = ['[']", 3, "error", "`files`: "),
@@ -163,6 +170,7 @@ fn the_check_tells_each_mistake_with_its_line_and_a_hint() {
         ("workdir = '/'", 3, "error", "is outside the project"),
         ("skill = 'gone'", 3, "error", "there is no skill `gone`"),
         ("sub_agents = ['halper']", 3, "error", "there is no such agent"),
+        ("sub_agents = ['asker']", 3, "error", "whose variable `topic` has no value"),
         ("sub_agents = ['a']", 3, "warning", "leads back to the agent: a -> a"),
         (
             "tools = ['read_file']\nsub_agents = ['helper']",
@@ -179,7 +187,7 @@ fn the_check_tells_each_mistake_with_its_line_and_a_hint() {
         ("discription = 'd'", 3, "error", "`discription` is not known"),
     ];
     for (text, line, severity, expected) in mistakes {
-        let said = said_of(&format!("description = 'd'\n\n{text}\n"));
+        let said = said_of(&format!("description = 'd'\nsystem_prompt = 's'\n{text}\n"));
         let start = format!("/.adjutant/agents/a.toml:{line}: {severity}: ");
         assert!(said[0].contains(&start), "{text}: {said:?}");
         assert!(said[0].contains(expected), "{text}: {said:?}");
@@ -187,10 +195,15 @@ fn the_check_tells_each_mistake_with_its_line_and_a_hint() {
         assert_eq!(problems, 1, "{text}: {said:?}");
     }
     assert!(
-        said_of("description = 'd'\ntools = ['raed_file']")[1]
+        said_of("system_prompt = 's'\ndescription = 'd'\ntools = ['raed_file']")[1]
             .contains("did you mean `read_file`?")
     );
-    assert!(said_of("")[0].contains("`description` is missing"));
+    let said = said_of("system_prompt = 's'\npermissions.allow = ['no_tool']");
+    let expected = "a.toml:2: error: `permissions.allow` has `no_tool`, which is about no tool";
+    assert!(said.iter().any(|it| it.contains(expected)), "{said:?}");
+    let said = said_of("files = ['/etc/*']\nsystem_prompt = 's'");
+    assert!(said.iter().any(|it| it.contains("which `workdir` says")), "{said:?}");
+    assert!(said_of("system_prompt = 's'")[0].contains("`description` is missing"));
 }
 
 #[cfg(feature = "mcp")]
@@ -198,8 +211,11 @@ fn the_check_tells_each_mistake_with_its_line_and_a_hint() {
 fn what_is_right_is_not_complained_of() {
     let good = "description = 'd'\ntools = ['Bash', 'Read', 'find_*', 'web_fetch', 'mcp__s__*']\n\
                 model = 'rehearsal'\nfiles = ['*.md']\nworkdir = '.'\nsub_agents = ['helper']\n\
-                permissions.only = ['run_command(git *)']\nallowed_hosts = ['docs.rs']\n";
-    let world = project(&[("helper.toml", "description = 'd'\ntools = ['read_file']")]);
+                permissions.only = ['run_command(git *)']\nallowed_hosts = ['docs.rs']\nsystem_prompt = 's'\n";
+    let world = project(&[(
+        "helper.toml",
+        "description = 'd'\ntools = ['read_file']\nsystem_prompt = 's'",
+    )]);
     let world = world.file("a.md", "x").user("mcp.s.command = 'true'");
     users(&world, "good.toml", good);
     let done = check(&world, &[]);
@@ -210,10 +226,10 @@ fn what_is_right_is_not_complained_of() {
 #[test]
 fn a_circle_is_told_by_its_path() {
     let world = project(&[
-        ("a.toml", "description = 'd'\nsub_agents = ['x', 'b']"),
-        ("b.toml", "description = 'd'\nsub_agents = ['c']"),
-        ("c.toml", "description = 'd'\nsub_agents = ['a']"),
-        ("x.toml", "description = 'd'"),
+        ("a.toml", "description = 'd'\nsub_agents = ['x', 'b']\nsystem_prompt = 's'"),
+        ("b.toml", "description = 'd'\nsub_agents = ['c']\nsystem_prompt = 's'"),
+        ("c.toml", "description = 'd'\nsub_agents = ['a']\nsystem_prompt = 's'"),
+        ("x.toml", "description = 'd'\nsystem_prompt = 's'"),
     ]);
     let done = check(&world, &[]);
     assert_eq!(done.code, Some(0), "{}", done.stdout);
@@ -226,8 +242,11 @@ fn a_circle_is_told_by_its_path() {
 
 #[test]
 fn the_code_of_a_check_tells_whether_there_is_an_error() {
-    let world =
-        project(&[("bad.toml", "x = 1"), ("odd.toml", ""), ("good.toml", "description = 'd'")]);
+    let world = project(&[
+        ("bad.toml", "x = 1"),
+        ("odd.toml", "system_prompt = 's'"),
+        ("good.toml", "description = 'd'\nsystem_prompt = 's'"),
+    ]);
     let code = |names: &[&str]| check(&world, names).code;
     assert_eq!((code(&["good"]), code(&["odd"])), (Some(0), Some(0)));
     assert_eq!((code(&["bad"]), code(&[]), code(&["good", "bad"])), (Some(2), Some(2), Some(2)));
@@ -242,8 +261,9 @@ fn the_code_of_a_check_tells_whether_there_is_an_error() {
 
 #[test]
 fn files_are_checked_by_their_paths_with_those_beside_them() {
-    let world = World::new().file("other/lead.toml", "description = 'd'\nsub_agents = ['helper']");
-    let world = world.file("other/helper.toml", "description = 'd'");
+    let world = World::new()
+        .file("other/lead.toml", "description = 'd'\nsub_agents = ['helper']\nsystem_prompt = 's'");
+    let world = world.file("other/helper.toml", "description = 'd'\nsystem_prompt = 's'");
     let done = check(&world, &["other/lead.toml"]);
     assert_eq!(done.stdout, "1 file checked: 0 errors, 0 dropped, 0 warnings\n");
     let all = check(&world, &["--agents-dir", "other"]);
@@ -269,7 +289,7 @@ fn an_agent_is_run_by_its_file_whatever_it_is_called() {
 
 #[test]
 fn an_agent_is_shown_as_told_of_agents_md_only_where_it_is() {
-    let world = project(&[("a.toml", "description = 'd'")]);
+    let world = project(&[("a.toml", "description = 'd'\nsystem_prompt = 's'")]);
     let shown = |flags: &[&str]| {
         json(&world.run(&[&["agents", "show", "a", "--json"], flags].concat()))["agents_md"].clone()
     };
@@ -279,11 +299,52 @@ fn an_agent_is_shown_as_told_of_agents_md_only_where_it_is() {
 
 #[test]
 fn a_tool_that_the_configuration_leaves_out_is_an_error() {
-    let world = project(&[("a.toml", "description = 'd'\ntools = ['agent_fork']")]);
+    let world =
+        project(&[("a.toml", "description = 'd'\ntools = ['agent_fork']\nsystem_prompt = 's'")]);
     assert_eq!(check(&world, &["a"]).code, Some(0));
     let done = check(&world, &["a", "-c", "sub_agents.tools=['sub_agent']"]);
     assert_eq!(done.code, Some(2), "{done:?}");
     assert!(done.stdout.contains("a.toml:2: error: `tools` names `agent_fork`"), "{done:?}");
     let hint = "hint: `sub_agents.tools` in the configuration leaves it out";
     assert!(done.stdout.contains(hint), "{done:?}");
+}
+
+#[test]
+fn an_agent_that_says_nothing_to_its_model_is_refused() {
+    for text in ["description = 'd'", "description = 'd'\nsystem_prompt = ' '\nskill = []"] {
+        let world = project(&[("a.toml", text)]);
+        let said = check(&world, &["a"]);
+        assert_eq!(said.code, Some(2));
+        assert!(said.stdout.contains("a.toml: error: says nothing to its model"), "{said:?}");
+        assert!(world.refused(&["run", "-a", "a", "go"]).contains("says nothing to its model"));
+    }
+}
+
+#[test]
+fn files_that_look_like_agents_and_are_not_read_are_told_of() {
+    let world = project(&[("sub/x.toml", ""), ("sub/notes.md", "words"), ("y.yaml", "")]);
+    let project = world.project_directory();
+    write(&project.join(".codex/agents/z.md"), "words");
+    write(&project.join(".codex/agents/README.md"), "words");
+    write(&project.join(".claude/agents/deep/README.md"), "words");
+    write(&project.join(".claude/agents/c.toml"), "");
+    let done = check(&world, &[]);
+    for expected in [
+        "agents/sub/x.toml: warning: is not read: directories below are not looked into",
+        "agents/y.yaml: warning: is not read: agents' files end with `.toml` or `.md` here",
+        ".codex/agents/z.md: warning: is not read: agents' files end with `.toml` here",
+        ".claude/agents/c.toml: warning: is not read: agents' files end with `.md` here",
+        "0 files checked: 0 errors, 0 dropped, 4 warnings",
+    ] {
+        assert!(done.stdout.contains(expected), "{expected}: {}", done.stdout);
+    }
+}
+
+#[test]
+fn a_new_agent_is_not_called_like_a_file() {
+    let world = World::new();
+    for name in ["zed.toml", "foo.md"] {
+        assert!(world.refused(&["agents", "new", name]).contains("a name is no file"));
+    }
+    assert!(!world.project_directory().join(".adjutant").exists());
 }

@@ -1,9 +1,7 @@
 //! What a project's agent would allow or start is nothing until the person agrees to its file, and
 //! a server of one agent is nobody else's.
 
-use std::{fs, path::Path};
-
-use adjutant_core::EventKind;
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use crate::support::{Done, World};
 
@@ -80,6 +78,49 @@ fn what_a_projects_agent_allows_holds_once_agreed_to_and_until_it_changes() {
 }
 
 #[test]
+fn naming_a_file_in_the_project_does_not_make_it_the_persons_own() {
+    let world = World::new().script(WRITES).file("tools/writer.toml", WRITER);
+    let project = world.project_directory();
+    // The same directory, by another name.
+    let link = project.with_file_name("tools").display().to_string();
+    symlink(project.join("src/deep/tools"), &link).unwrap();
+    let away = project.with_file_name("away/.adjutant");
+    place(&world, &away, "writer", WRITER);
+    let away = away.join("agents/writer.toml").display().to_string();
+    let wrote = || {
+        let is_there = world.working_directory().join("out/a").exists();
+        let _ = fs::remove_dir_all(world.working_directory().join("out"));
+        is_there
+    };
+    for (flags, named) in [
+        (&["-a", "tools/writer.toml"][..], "tools"),
+        (&["-a", "../deep/tools/writer.toml"], "../deep/tools"),
+        (&["-a", "writer", "--agents-dir", "../../../tools"], "tools"),
+        (&["-a", "writer", "--agents-dir", &link], "tools"),
+        (&["-a", &away], away.trim_end_matches("/writer.toml")),
+    ] {
+        let run = || world.run(&[&["run", "--quiet", "go"], flags].concat());
+        let done = run();
+        assert!(!wrote() && done.code == Some(0), "{flags:?}: {}", done.stderr);
+        let hint = done.stderr.split_once("`adjutant trust --agents-dir ").unwrap().1;
+        let directory = hint.split_once('`').unwrap().0;
+        assert!(directory.starts_with('/') && directory.ends_with("s"), "{directory}");
+        let shown = world.run(&["trust", "--yes", "--agents-dir", directory]);
+        assert!(shown.stdout.contains("write_file(out/**)"), "{}", shown.stdout);
+        assert!(shown.stdout.contains(&format!("--agents-dir {directory} --revoke`")));
+        let done = run();
+        assert!(wrote() && done.stderr.is_empty(), "{flags:?}: {}", done.stderr);
+        let revoked = world.run(&["trust", "--revoke", "--agents-dir", named]);
+        assert_eq!(revoked.code, Some(0), "{}", revoked.stderr);
+        run();
+        assert!(!wrote(), "{flags:?}");
+    }
+    place(&world, &project.with_file_name("own"), "writer", WRITER);
+    world.run(&["run", "--quiet", "-a", "../../../own/agents/writer.toml", "go"]);
+    assert!(wrote(), "outside of all projects it is the person's own");
+}
+
+#[test]
 fn a_child_is_not_allowed_what_its_caller_would_be_asked_about() {
     let script = "[[reply]]\nagent = 'root'\n\
                   calls = [{ tool = 'call_agent', args = { agent = 'writer', task = 'go' } }]\n\
@@ -94,6 +135,8 @@ fn a_child_is_not_allowed_what_its_caller_would_be_asked_about() {
 
 #[cfg(feature = "mcp")]
 mod servers {
+    use adjutant_core::EventKind;
+
     use super::*;
 
     /// A server in a shell that notes that it was started.

@@ -32,10 +32,16 @@ fn stdout_is_the_json_and_nothing_else() {
 fn an_answer_that_never_fits_is_a_failure() {
     let Done { code, stdout, stderr } =
         world(&["{}", "{}", "[]"]).run(&[&RUN[..], &["--quiet"]].concat());
-    assert_eq!((code, stdout.as_str()), (Some(1), "[]\n"));
+    // Who reads stdout is promised what fits.
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
     let expected =
-        "failed: its answer does not fit the schema: at '': want object, but got array\n";
+        "[]\nfailed: its answer does not fit the schema: at '': want object, but got array\n";
     assert_eq!(stderr, expected);
+    let shown = world(&["{}", "{}", "[]"]).run(&RUN);
+    assert_eq!((shown.code, shown.stdout.as_str()), (Some(1), ""));
+    assert!(shown.stderr.ends_with("\n[]\n"), "{}", shown.stderr);
+    let result = world(&["{}", "{}", "[]"]).run(&[&RUN[..], &["--json"]].concat()).stdout;
+    assert_eq!(serde_json::from_str::<Value>(&result).unwrap()["text"], "[]");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn without_a_directory_nobody_is_offered_it() {
 
 #[test]
 fn an_agent_whose_file_says_so_hands_back_files_though_it_has_no_other_tool() {
-    let text = "tools = []\n[artifacts]\nenabled = true\n";
+    let text = "tools = []\nsystem_prompt = 's'\n[artifacts]\nenabled = true\n";
     let world = with_agent(World::new().script(ONE), "config/adjutant", text);
     let done = world.run(&["run", "--json", "-a", "writer", "go"]);
     let result = json(&done);
@@ -117,9 +117,9 @@ calls = [{ tool = "write_artifact", args = { name = "report.md", content = "new"
 [[reply]]
 text = "done"
 "#;
-    let writer = "tools = []\n[artifacts]\nenabled = true\ndir = 'out'\n";
+    let writer = "tools = []\nsystem_prompt = 's'\n[artifacts]\nenabled = true\ndir = 'out'\n";
     let world = with_agent(World::new().script(script), "config/adjutant", writer);
-    let lead = "tools = []\nsub_agents = ['writer']\n";
+    let lead = "tools = []\nsub_agents = ['writer']\nsystem_prompt = 's'\n";
     let agents = world.user_file().with_file_name("agents");
     fs::write(agents.join("lead.toml"), lead).unwrap();
     let result = json(&world.run(&["run", "--json", "-a", "lead", "go"]));
@@ -139,7 +139,7 @@ fn a_rule_takes_it_away() {
 
 #[test]
 fn a_project_s_file_gets_no_file_written_that_nobody_allowed() {
-    let text = "[artifacts]\nenabled = true\ndir = 'out'\n";
+    let text = "system_prompt = 's'\n[artifacts]\nenabled = true\ndir = 'out'\n";
     let world = with_agent(World::new().script(ONE), "project/.adjutant", text);
     world.run(&["run", "--quiet", "-a", "writer", "--mode", "plan", "go"]);
     assert!(failed_calls(&world)[0].contains("in mode `plan`"), "{:?}", failed_calls(&world));
@@ -147,10 +147,10 @@ fn a_project_s_file_gets_no_file_written_that_nobody_allowed() {
     world.run(&["run", "--quiet", "-a", "writer", "--mode", "auto", "go"]);
     assert_eq!(world.read("out/report.md"), "new");
     for dir in ["../../../out", "../../.git/out", "../.."] {
-        let text = format!("[artifacts]\nenabled = true\ndir = '{dir}'\n");
+        let text = format!("system_prompt = 's'\n[artifacts]\nenabled = true\ndir = '{dir}'\n");
         let world = with_agent(World::new().script(ONE), "project/.adjutant", &text);
         let said = world.refused(&["run", "-a", "writer", "go"]);
-        assert!(said.contains("writer.toml:3: `artifacts.dir`"), "{said}");
+        assert!(said.contains("writer.toml:4: `artifacts.dir`"), "{said}");
     }
 }
 
@@ -162,7 +162,7 @@ fn a_file_that_is_no_directory_is_refused_before_anything_runs() {
 
 #[test]
 fn what_was_recorded_is_handed_back_again_when_it_is_played() {
-    let text = "[artifacts]\nenabled = true\n";
+    let text = "system_prompt = 's'\n[artifacts]\nenabled = true\n";
     let world = with_agent(World::new().script(ONE), "config/adjutant", text);
     let run = |flag| json(&world.run(&["run", "--json", "-a", "writer", flag, "tape.json", "go"]));
     for result in [run("--record"), run("--replay")] {
@@ -170,5 +170,26 @@ fn what_was_recorded_is_handed_back_again_when_it_is_played() {
         let path = result["artifacts"][0]["path"].as_str().unwrap();
         assert!(path.contains(result["session"].as_str().unwrap()), "{path}");
         assert_eq!(fs::read_to_string(path).unwrap(), "new");
+    }
+}
+
+#[test]
+fn what_is_handed_back_replaces_nothing_agents_work_on_and_steers_nobody() {
+    for directory in [".", "..", "/"] {
+        let error = World::new().script(ONE).refused(&["run", "--artifacts", directory, "go"]);
+        assert!(error.contains("for what they hand back, and nothing else"), "{error}");
+    }
+    let names = [".git/config", "a/.GIT/hooks/pre-commit", ".adjutant/agents/a.toml", "a\u{1b}"];
+    for name in names {
+        let args = format!("{{ name = {name:?}, content = 'x' }}").replace("\\u{1b}", "\\u001b");
+        let script = format!(
+            "[[reply]]\ncalls = [{{ tool = 'write_artifact', args = {args} }}]\n\
+             [[reply]]\ntext = 'done'\n"
+        );
+        let world = World::new().script(&script);
+        let done = world.run(&["run", "--artifacts", "out", "go"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert_eq!(failed_calls(&world).len(), 1, "{name}");
+        assert!(!world.working_directory().join("out").exists(), "{name}");
     }
 }

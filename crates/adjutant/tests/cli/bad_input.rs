@@ -36,9 +36,25 @@ fn a_model_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn a_task_that_is_not_text_is_refused() {
-    let world = World::new().script(SCRIPT).stdin(b"look at \xff");
-    assert!(refused(&world, &["run"]).contains("stdin"));
+fn what_is_not_text_in_a_task_is_replaced_and_warned_of() {
+    let script = "[[reply]]\ntask = 'look at \u{fffd}'\ntext = 'hello'";
+    let world = World::new().script(script).stdin(b"look at \xff");
+    let warning = "warning: what is not UTF-8 on stdin is replaced with `\u{fffd}`: 1 byte";
+    let done = world.run(&["run"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "hello\n"), "{}", done.stderr);
+    assert_eq!(done.stderr.lines().next(), Some(warning));
+    let shown = world.run(&["run", "--dry-run"]).stdout;
+    assert!(shown.contains("warning   what is not UTF-8 on stdin"), "{shown}");
+}
+
+#[test]
+fn a_task_without_end_is_refused() {
+    let world = World::new().script(SCRIPT).stdin(vec![b'a'; 16 * 1024 * 1024 + 1]);
+    let error = world.refused(&["run"]);
+    assert!(
+        error.contains("more than 16777216 bytes on stdin\nhint: put it into a file"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -27,11 +27,14 @@ fn what_a_rule_forbids_to_read_is_left_out_and_named() {
 
 #[test]
 fn what_an_agents_own_file_forbids_it_is_not_told_as_a_child_either() {
-    let agent = "files = ['*.md']\npermissions.deny = ['read_file(secret*)']\n";
+    let agent =
+        "files = ['*.md']\npermissions.deny = ['read_file(secret*)']\nsystem_prompt = 's'\n";
     let script = "[[reply]]\nagent = 'root'\nturn = 1\n\
                   calls = [{ tool = 'call_agent', args = { agent = 'a', task = 'look' } }]\n\
                   [[reply]]\ntext = 'done'\n";
-    let world = world(agent).script(script).file(".adjutant/agents/b.toml", "sub_agents = ['a']");
+    let world = world(agent)
+        .script(script)
+        .file(".adjutant/agents/b.toml", "sub_agents = ['a']\nsystem_prompt = 's'");
     let recorded = Recorded::new(&world, &["-a", "b", "go"]);
     assert!(recorded.system("root.a-1").contains("- secret.md: it may not be read"));
     assert!(!recorded.everything().contains("hidden words"));

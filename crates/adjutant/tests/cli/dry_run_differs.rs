@@ -85,7 +85,13 @@ fn compare(lead: Option<&str>, arguments: &[&str]) -> (Value, String) {
     assert_eq!(shown["system"], content(&messages[0]));
     assert_eq!(shown["task"], content(&messages[1]));
     assert_eq!(messages.len(), 2, "{messages:?}");
-    assert_eq!(names(&shown["tools"], "/name"), names(&body["tools"], "/function/name"));
+    for (here, there) in [
+        ("/name", "/function/name"),
+        ("/description", "/function/description"),
+        ("/parameters/type", "/function/parameters/type"),
+    ] {
+        assert_eq!(names(&shown["tools"], here), names(&body["tools"], there));
+    }
     for passage in [content(&messages[0]), content(&messages[1])] {
         assert!(text.contains(&format!("bytes\n{passage}\n")), "{text}");
     }
@@ -142,9 +148,50 @@ fn what_is_shown_of_a_child_is_what_it_has() {
     assert_eq!(helper["model"], ***model);
     assert_eq!(helper["clamped"], serde_json::to_value(clamped).unwrap());
     assert_eq!(clamped.len(), 2, "mode and tools: {clamped:?}");
-    assert_eq!(helper["budget"], serde_json::to_value(order.limits.allowance).unwrap());
+    assert_eq!(helper["budget"]["tokens"], order.limits.allowance.tokens.unwrap().get());
+    assert_eq!(helper["system"], order.instructions.as_deref().unwrap());
     assert_eq!(helper["prompt_bytes"], order.instructions.as_ref().unwrap().len());
     assert_eq!(helper["depth"], 1);
+}
+
+#[test]
+fn what_holds_above_an_agent_is_shown_to_hold_for_it() {
+    let lead = "system_prompt = 'x'\nsub_agents = ['helper']\nsub_agents_config.timeout = 33\n\
+                budget.max_tokens = 300000\npermissions.deny = ['run_command(git push *)']";
+    let helper = "system_prompt = 'x'\nsub_agents = ['last']\ntimeout = 99\n\
+                  budget.max_tokens = 999999999\n\
+                  permissions.ask = ['write_file']\npermissions.deny = ['run_command(rm *)']";
+    let world = World::new()
+        .script("[[reply]]\ntext = 'x'")
+        .file(".adjutant/agents/lead.toml", lead)
+        .file(".adjutant/agents/helper.toml", helper)
+        .file(
+            ".adjutant/agents/last.toml",
+            "system_prompt = 'x'\nbudget.max_tokens = 50000\nbudget.turns = 7",
+        );
+    let shown = report(&world, &["-a", "lead", "go"]);
+    let (helper, last) = (&shown["calls"][0], &shown["calls"][0]["calls"][0]);
+    assert_eq!(helper["budget"], serde_json::json!({ "tokens": 300_000, "millis": 33_000 }));
+    let budget = serde_json::json!({ "tokens": 50_000, "millis": 33_000, "turns": 7 });
+    assert_eq!(last["budget"], budget);
+    assert_eq!(helper["rules_above"]["deny"], serde_json::json!(["run_command(git push *)"]));
+    assert_eq!(last["rules_above"]["deny"].as_array().unwrap().len(), 2);
+    assert_eq!(last["rules_above"]["ask"], serde_json::json!(["write_file"]));
+    let text = dry(&world, &["-a", "lead", "go"]).stdout;
+    assert!(text.contains("  deny      run_command(git push *) (of its callers)\n"), "{text}");
+}
+
+#[test]
+fn all_that_agents_are_told_is_shown() {
+    let world = agents(World::new().script("[[reply]]\ntext = 'x'"), LEAD);
+    let skill = "---\nname: pdf\ndescription: Reads PDF.\n---\nx";
+    let world = world.file(".claude/skills/pdf/SKILL.md", skill);
+    let text = dry(&world, &["-a", "lead", "go"]).stdout;
+    assert!(text.contains("\nskill\n    Tells how to do something"), "{text}");
+    assert!(text.contains("\n    - pdf: Reads PDF.\n"), "{text}");
+    assert!(text.contains("\n    - helper: Helps\n"), "{text}");
+    assert!(text.contains("\n----- system prompt of helper, "), "{text}");
+    assert!(text.contains(" bytes\nHelp.\n"), "{text}");
 }
 
 #[test]
@@ -163,8 +210,12 @@ fn a_cycle_is_cut_and_said() {
 
 #[test]
 fn a_child_that_cannot_be_is_told_of() {
-    let world = agents(World::new().script("[[reply]]\ntext = 'x'"), "sub_agents = ['helper']");
-    let world = world.file("../../.adjutant/agents/helper.toml", "[variables]\nx = {}\n");
+    let world = agents(
+        World::new().script("[[reply]]\ntext = 'x'"),
+        "system_prompt = 'x'\nsub_agents = ['helper']",
+    );
+    let world = world
+        .file("../../.adjutant/agents/helper.toml", "system_prompt = 'x'\n[variables]\nx = {}\n");
     let shown = report(&world, &["-a", "lead", "go"]);
     let why = shown["calls"][0]["why"].as_str().unwrap();
     assert!(why.contains("its variable `x` has no value"), "{why}");
@@ -182,7 +233,10 @@ fn nothing_is_shown_where_nothing_would_be_sent() {
 
 #[test]
 fn a_hook_is_not_run_and_a_worktree_not_made() {
-    let world = agents(World::new().script("[[reply]]\ntext = 'x'"), "sub_agents = ['helper']");
+    let world = agents(
+        World::new().script("[[reply]]\ntext = 'x'"),
+        "system_prompt = 'x'\nsub_agents = ['helper']",
+    );
     let world = world.user("[hooks.h]\nevent = 'before_tool'\ncommand = 'touch \"$HOME\"/ran'\n");
     let child = "isolation = 'worktree'\nsystem_prompt = 'x'\n";
     let world = world.file("../../.adjutant/agents/helper.toml", child);
@@ -194,8 +248,11 @@ fn a_hook_is_not_run_and_a_worktree_not_made() {
 #[cfg(feature = "mcp")]
 #[test]
 fn a_server_is_not_started_and_its_tools_are_shown_as_a_pattern() {
-    let world = agents(World::new().script("[[reply]]\ntext = 'x'"), "sub_agents = ['helper']");
-    let helper = "tools = ['mcp__s__look', 'read_file']\n";
+    let world = agents(
+        World::new().script("[[reply]]\ntext = 'x'"),
+        "system_prompt = 'x'\nsub_agents = ['helper']",
+    );
+    let helper = "system_prompt = 'x'\ntools = ['mcp__s__look', 'read_file']\n";
     let world = world
         .file("../../.adjutant/agents/helper.toml", helper)
         .user("[mcp.s]\ncommand = 'sh'\nargs = ['-c', 'touch \"$HOME\"/ran']\neffect = 'read'\n");
@@ -205,7 +262,8 @@ fn a_server_is_not_started_and_its_tools_are_shown_as_a_pattern() {
     let helper = names(&shown["calls"][0]["tools"], "/name");
     assert!(helper.contains(&"mcp__s__look".to_owned()), "{helper:?}");
     assert!(!helper.contains(&"mcp__s__*".to_owned()), "{helper:?}");
-    let alone = world.file("../../.adjutant/agents/alone.toml", "tools = ['mcp__s__look']");
+    let alone = world
+        .file("../../.adjutant/agents/alone.toml", "system_prompt = 'x'\ntools = ['mcp__s__look']");
     let shown = report(&alone, &["-a", "alone", "go"]);
     assert_eq!(names(&shown["tools"], "/name"), ["mcp__s__look"]);
     assert_eq!(shown["servers"], serde_json::json!(["s"]));

@@ -60,7 +60,7 @@ fn a_tool_that_a_session_has_not_is_dropped_for_the_lead_and_for_a_child() {
     write(world.project_directory().join(".claude/agents/helper.md"), text);
     let bare = text.replace("Read, TodoWrite, ", "").replace("helper", "bare");
     write(world.project_directory().join(".claude/agents/bare.md"), &bare);
-    let lead = "description = 'd'\nsub_agents = ['helper']";
+    let lead = "description = 'd'\nsub_agents = ['helper']\nsystem_prompt = 's'";
     write(world.project_directory().join(".adjutant/agents/lead.toml"), lead);
     let called = Recorded::new(&world, &["-a", "lead", "go"]);
     assert_eq!(called.tools("root.helper-1"), ["read_file"]);
@@ -83,4 +83,59 @@ fn a_tool_that_a_session_has_not_is_dropped_for_the_lead_and_for_a_child() {
     ] {
         assert!(checked.stdout.contains(expected), "{}", checked.stdout);
     }
+}
+
+#[test]
+fn a_tool_of_a_server_that_is_away_keeps_nobody_from_being_called() {
+    for fields in ["tools: Read, mcp__away__look", "disallowedTools: mcp__away__look"] {
+        let script = "[[reply]]\nagent = 'root'\nturn = 1\n\
+                      calls = [{ tool = 'call_agent', args = { agent = 'helper', task = 'go' } }]\n\
+                      [[reply]]\ntimes = 'any'\ntext = 'done'\n";
+        let world = World::new().script(script);
+        let text = format!("---\nname: helper\ndescription: d\n{fields}\n---\nLook.\n");
+        write(world.project_directory().join(".claude/agents/helper.md"), &text);
+        let called = Recorded::new(&world, &["go"]);
+        assert!(called.tools("root.helper-1").contains(&"read_file".to_owned()), "{fields}");
+        let checked = world.run(&["agents", "check", "helper"]);
+        let field = fields.split(':').next().unwrap();
+        let said =
+            format!("helper.md:4: warning: `{field}` names `mcp__away__look`, and no server");
+        assert!(checked.stdout.contains(&said), "{}", checked.stdout);
+        assert!(checked.stdout.ends_with("0 errors, 0 dropped, 1 warning\n"), "{}", checked.stdout);
+    }
+}
+
+#[test]
+fn a_skill_there_is_not_is_dropped_and_the_agent_runs() {
+    let script = "[[reply]]\nagent = 'root'\nturn = 1\n\
+                  calls = [{ tool = 'call_agent', args = { agent = 'helper', task = 'go' } }]\n\
+                  [[reply]]\ntimes = 'any'\ntext = 'done'\n";
+    let world = World::new().script(script);
+    let skill = "---\nname: there\ndescription: d\n---\nSlowly.";
+    let world = world.file(".claude/skills/there/SKILL.md", skill);
+    let text = "---\nname: helper\ndescription: d\nskills: gone, there\n---\nLook.\n";
+    write(world.project_directory().join(".claude/agents/helper.md"), text);
+    let said = "helper.md:4: dropped: `skills`: there is no skill `gone`;";
+    let called = Recorded::new(&world, &["go"]);
+    assert!(called.system("root.helper-1").contains("Slowly."), "{:?}", called.done);
+    let led = Recorded::new(&world.script("[[reply]]\ntext = 'done'\n"), &["-a", "helper", "go"]);
+    assert_eq!(led.done.code, Some(0), "{:?}", led.done);
+    assert!(led.done.stderr.contains(said) && led.system("root").contains("Slowly."));
+}
+
+#[test]
+fn what_is_said_of_a_file_names_its_own_fields_and_is_said_once() {
+    let world = World::new();
+    let agents = world.project_directory().join(".claude/agents");
+    write(agents.join("a.md"), "---\nname: a\nskills: gone\n---\nText.\n");
+    let server = "---\nname: b\ndescription: d\nmcpServers: [{s: {command: x}}]\n---\nText.\n";
+    write(agents.join("b.md"), server);
+    write(agents.join("c.md"), "---\nname: c\ndescription: d\n---\n");
+    let checked = world.run(&["agents", "check"]);
+    let said = &checked.stdout;
+    assert_eq!((checked.code, said.matches("`description` is missing").count()), (Some(0), 1));
+    assert!(said.contains("a.md:3: dropped: `skills`: there is no skill `gone`"), "{said}");
+    #[cfg(feature = "mcp")]
+    assert!(said.contains("b.md:4: dropped: `mcpServers`: what it would start"), "{said}");
+    assert!(said.contains("c.md: warning: `prompt` is missing"), "{said}");
 }

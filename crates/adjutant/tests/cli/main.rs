@@ -4,6 +4,7 @@
 
 mod agent_file_is_wrong;
 mod agent_grants_itself;
+mod agent_is_freer_than_written;
 mod agent_is_run_otherwise;
 mod agents_md_is_not_told;
 mod answer_does_not_fit;
@@ -28,6 +29,7 @@ mod layers;
 #[cfg(feature = "mcp")]
 mod mcp_server_misbehaves;
 mod memory_is_wrong;
+mod model_flag_is_passed_over;
 mod model_is_missing;
 mod model_is_not_allowed;
 mod output_is_mixed_up;
@@ -50,6 +52,7 @@ mod support;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod terminal_is_a_mess;
+mod terminal_obeys_a_file;
 mod told;
 mod undo_forgets;
 mod undo_overwrites_something;

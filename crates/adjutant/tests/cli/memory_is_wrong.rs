@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     thread,
 };
@@ -216,24 +217,42 @@ fn two_projects_do_not_share_what_their_agents_remember() {
 
 #[test]
 fn a_project_s_file_may_not_have_it_written_just_anywhere() {
-    for (path, why) in [
-        ("../../../outside.jsonl", "outside the project"),
-        ("/tmp/outside.jsonl", "outside the project"),
-        ("../../.git/a.jsonl", "protected"),
-        ("Makefile", "does not end in"),
+    for path in [
+        "../outside.jsonl",
+        "/tmp/outside.jsonl",
+        ".git/a.jsonl",
+        "data.jsonl",
+        ".adjutant/agents/a.toml",
+        ".adjutant/memory",
+        ".adjutant/memory/../agents/a.jsonl",
+        ".adjutant/memory/link/a.jsonl",
     ] {
+        let why = "is not below `.adjutant/memory` of the project";
         let agent = format!("{REMEMBERING}path = '{path}'\n");
         let world = with_project_agent(World::new().script(SCRIPT), "looker", &agent);
+        let memory = world.project_directory().join(".adjutant/memory");
+        fs::create_dir(&memory).unwrap();
+        symlink(world.project_directory(), memory.join("link")).unwrap();
         let said = world.refused(&["run", "-a", "looker", "look"]);
         assert!(said.contains("looker.toml:4") && said.contains(why), "{said}");
         let Done { code, stdout, .. } = world.run(&["agents", "check"]);
         assert!(code == Some(2) && stdout.contains(why), "{stdout}");
     }
-    let agent = format!("{REMEMBERING}path = 'notes/a.jsonl'\n");
+    let agent = format!("{REMEMBERING}path = '.adjutant/memory/a.jsonl'\n");
     let world = with_project_agent(World::new().script(SCRIPT), "looker", &agent);
     run(&world, &["-a", "looker", "look"]);
-    assert!(world.read("notes/a.jsonl").contains("looked"));
+    assert!(world.read("../../.adjutant/memory/a.jsonl").contains("looked"));
     assert_eq!(tasks(&world, "looker"), ["look"]);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_not_written_to() {
+    let agent = format!("{REMEMBERING}path = 'data.jsonl'\n");
+    let world = with_user_agent(World::new().script(SCRIPT), "looker", &agent);
+    let world = world.file("data.jsonl", "{\"id\": 1}\n");
+    let done = run(&world, &["-a", "looker", "look"]);
+    assert!(done.stderr.contains("data.jsonl: it is somebody else's"), "{}", done.stderr);
+    assert_eq!(world.read("data.jsonl"), "{\"id\": 1}\n");
 }
 
 #[test]
@@ -318,14 +337,22 @@ fn a_memory_that_cannot_be_read_does_not_hide_the_others() {
 
 #[test]
 fn a_run_does_not_leave_before_its_record_is_written() {
-    let world = with_user_agent(World::new().script(SCRIPT), "looker", REMEMBERING);
-    run(&world, &["-a", "looker", "first"]);
+    // Its second turn comes when the test says so.
+    let script = "[[reply]]\ncalls = [{ tool = 'run_command', args = { command = 'cat gate' } }]\n\
+                  [[reply]]\ntext = 'looked'\n";
+    let world = with_user_agent(World::new().script(script), "looker", REMEMBERING);
+    let gate = world.working_directory().join("gate");
+    fs::write(&gate, "open").unwrap();
+    run(&world, &["--mode", "dangerous", "-a", "looker", "first"]);
+    fs::remove_file(&gate).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RWXU).unwrap();
     let file = world.data_home().join("adjutant/memory/looker.jsonl");
     let lock = fs::File::open(file.with_extension("jsonl.lock")).unwrap();
-    let mut running = world.start(&["run", "-a", "looker", "--events", "second"]);
-    // Told its past before anybody holds the lock, it then has to wait for it.
-    running.read_until(r#""event":"started""#);
+    let second = ["run", "--mode", "dangerous", "-a", "looker", "--events", "second"];
+    let mut running = world.start(&second);
+    running.read_until(r#""event":"called""#);
     lock.lock().unwrap();
+    fs::write(&gate, "open").unwrap();
     running.read_until(r#""event":"finished""#);
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 1);
     lock.unlock().unwrap();

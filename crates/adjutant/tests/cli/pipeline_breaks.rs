@@ -23,7 +23,7 @@ fn world() -> World {
             "two" => ("first words", "second words"),
             _ => ("second words", "last words"),
         };
-        let agent = format!("model = 'scripted/{name}.script.toml'\n");
+        let agent = format!("system_prompt = 'x'\nmodel = 'scripted/{name}.script.toml'\n");
         world
             .file(&format!("../../.adjutant/agents/{name}.toml"), &agent)
             .file(&format!("{name}.script.toml"), &reply(task, text))
@@ -38,6 +38,9 @@ fn what_an_agent_says_is_the_task_of_the_next_and_nothing_else_is() {
         "printf 'the beginning' | adjutant run -a one | adjutant run -a two | adjutant run -a three",
     );
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "last words\n"), "{}", done.stderr);
+    for name in ["one", "two", "three"] {
+        assert!(done.stderr.contains(&format!("root ({name}) completed")), "{}", done.stderr);
+    }
 }
 
 #[test]

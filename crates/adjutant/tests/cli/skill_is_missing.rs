@@ -31,7 +31,7 @@ fn a_child_without_its_skill_is_not_started() {
                   calls = [{ tool = 'call_agent', args = { agent = 'b', task = 'look' } }]\n\
                   [[reply]]\ntext = 'done'\n";
     let world = world().script(script);
-    let world = world.file(".adjutant/agents/a.toml", "sub_agents = ['b']");
+    let world = world.file(".adjutant/agents/a.toml", "sub_agents = ['b']\nsystem_prompt = 's'");
     let world = world.file(".adjutant/agents/b.toml", "skill = 'unheard-of'");
     let recorded = Recorded::new(&world, &["-a", "a", "go"]).everything();
     assert!(recorded.contains("there is no skill `unheard-of`;"), "{recorded}");
@@ -61,6 +61,42 @@ fn a_skill_of_an_agent_is_in_its_prompt_and_its_files_are_in_reach() {
         assert_eq!(recorded.tools("root"), ["list_dir", "skill"]);
         assert!(recorded.everything().contains("and steadily"), "{skill}");
     }
+}
+
+#[test]
+fn an_agent_reads_the_files_of_its_skill_whatever_its_callers_have() {
+    let call = |agent: &str, turn: &str| {
+        format!(
+            "[[reply]]\nagent = '{agent}'\nturn = 1\n\
+             calls = [{{ tool = {turn} }}]\n"
+        )
+    };
+    let script = [
+        call("root", "'call_agent', args = { agent = 'b', task = 'look' }"),
+        call("root.b-1", "'call_agent', args = { agent = 'c', task = 'look' }"),
+        call("root.b-1.c-1", "'skill', args = { name = 'alpha', file = 'extra.md' }"),
+        "[[reply]]\ntimes = 'any'\ntext = 'done'\n".to_owned(),
+    ];
+    let world = world()
+        .script(&script.concat())
+        .file(".adjutant/skills/alpha/SKILL.md", "---\nname: alpha\ndescription: A.\n---\nx")
+        .file(".adjutant/skills/alpha/extra.md", "slowly")
+        .file(
+            ".adjutant/agents/a.toml",
+            "system_prompt = 'x'\ntools = ['read_file']\nsub_agents = ['b']",
+        )
+        .file(".adjutant/agents/b.toml", "system_prompt = 'x'\ntools = []\nsub_agents = ['c']")
+        .file(".adjutant/agents/c.toml", "skill = 'alpha'\ntools = ['read_file', 'skill']");
+    let recorded = Recorded::new(&world, &["-a", "a", "go"]);
+    assert!(recorded.everything().contains("slowly"), "{}", recorded.everything());
+    assert_eq!(recorded.tools("root"), ["read_file", "call_agent"]);
+    assert_eq!(recorded.tools("root.b-1"), ["call_agent"]);
+    assert_eq!(recorded.tools("root.b-1.c-1"), ["skill"]);
+    // Nothing is said to be cut that was not asked for, and no other skill is in reach.
+    let stderr = &recorded.done.stderr;
+    assert!(stderr.contains("root.b-1 started: "), "{stderr}");
+    assert!(stderr.contains("c-1 started (tools read_file, skill was cut to skill)"), "{stderr}");
+    assert!(!recorded.everything().contains("Reads PDF."), "{}", recorded.everything());
 }
 
 #[test]
@@ -116,4 +152,27 @@ fn what_is_wrong_with_skills_is_told_by_the_check_and_for_their_agents() {
     says(&["show", "c"], [false, false, false]);
     let shown = world.run(&["agents", "show", "a", "--json"]).stdout;
     assert!(shown.contains("forms/SKILL.md"), "{shown}");
+}
+
+#[test]
+fn a_skill_whose_file_is_broken_is_told_to_be_that() {
+    let world = world()
+        .file(".claude/skills/odd/SKILL.md", "---\nname: odd\nb: [c\n---\n")
+        .file(".claude/skills/other/SKILL.md", "---\nname: else\ndescription: d\n---\n")
+        .file(".claude/skills/small/skill.md", "---\nname: small\ndescription: d\n---\n")
+        .file(".adjutant/agents/a.toml", "description = 'd'\nskill = 'odd'");
+    let refused = "`skill`: the skill `odd` is refused: ";
+    let said = world.run(&["agents", "check", "a"]).stdout;
+    assert!(said.contains(&format!("a.toml:2: error: {refused}")), "{said}");
+    assert!(said.contains("odd/SKILL.md:3: is not YAML: "), "{said}");
+    assert!(!said.contains("did you mean"), "{said}");
+    assert!(world.refused(&["run", "-a", "a", "go"]).contains("odd/SKILL.md:3: is not YAML: "));
+    let said = world.run(&["agents", "check"]).stdout;
+    for expected in [
+        "odd/SKILL.md:3: error: is not YAML",
+        "other/SKILL.md:2: warning: `name` is `else`, and the directory is `other`",
+        "small/skill.md: warning: is not read: a skill is written in `SKILL.md`",
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
 }

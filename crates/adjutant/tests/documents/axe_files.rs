@@ -257,10 +257,8 @@ fn a_name_that_is_not_on_the_list_is_refused_and_says_which_are() {
 #[test]
 fn a_nameless_child_may_call_whom_the_named_agent_above_it_may() {
     let boss = BOSS.replace(", 'lint-checker'", "");
-    let child = format!(
-        "{}[[reply]]\nagent = 'root.*'\ntext = 'ok'\ntimes = 'any'",
-        calls("lint-checker")
-    );
+    let child =
+        format!("{}[[reply]]\nagent = 'root.*'\ntext = 'ok'\ntimes = 'any'", calls("lint-checker"));
     let script = format!(
         "[[reply]]\nagent = 'root'\ncalls = [{{ tool = 'sub_agent', args = {{ prompt = 'x' }} }}]\n\
          [[reply]]\nagent = 'root'\ntext = 'done'\n[[reply]]\nagent = 'root.sub-1'\n{child}\n"

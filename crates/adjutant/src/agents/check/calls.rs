@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use adjutant_core::Access;
 
 use super::{Definition, Findings, Linter};
-use crate::{agents::definition::Callable, nearest::nearest};
+use crate::{agents::definition::Callable, nearest::close};
 
 impl Linter<'_> {
     /// Checks that those whom an agent calls are there, and can do what they are for.
@@ -37,11 +37,20 @@ impl Linter<'_> {
         let others = library.iter().map(|it| it.name.as_str());
         let why = format!("`sub_agents` names `{name}`, and there is no such agent");
         findings.wrong("sub_agents", name, why).hint =
-            nearest(name, others).map(|meant| format!("did you mean `{meant}`?"));
+            close(name, others).map(|meant| format!("did you mean `{meant}`?"));
     }
 
     fn check_callee(&self, caller: &Definition, callee: &Definition, findings: &mut Findings<'_>) {
         let name = &callee.name;
+        let mut variables = callee.variables.iter().filter(|(_, it)| it.default.is_none());
+        if let Some((variable, _)) = variables.next() {
+            let why = format!(
+                "`sub_agents` names `{name}`, whose variable `{variable}` has no value: it can \
+                 never be called"
+            );
+            findings.wrong("sub_agents", name, why).hint =
+                Some("give the variable a default: only `--param` sets it".to_owned());
+        }
         if let Access::AllowList { .. } = callee.access {
             let held = self.left_by(&caller.access);
             let missing = self.left_by(&callee.access).into_iter().filter(|it| !held.contains(it));

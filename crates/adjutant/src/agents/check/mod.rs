@@ -2,6 +2,7 @@
 
 mod calls;
 mod models;
+pub(crate) mod passed_over;
 mod places;
 mod tools;
 
@@ -58,12 +59,13 @@ impl<'a> Linter<'a> {
     pub(crate) fn lint(&self, entry: &Entry) -> Vec<Problem> {
         let Some(definition) = &entry.definition else { return entry.problems.clone() };
         let mut findings = Findings { of: definition, problems: entry.problems.clone() };
-        if definition.description.trim().is_empty() {
+        // Other products' files tell of a description that is missing where they are read, and
+        // have no variables, so that theirs are only words.
+        let is_ours = definition.origin.format == Format::Native;
+        if is_ours && definition.description.trim().is_empty() {
             let why = "`description` is missing, so nobody is told what the agent is good for";
             findings.warn("description", "", why);
         }
-        // Other products' files have no variables, so theirs are only words.
-        let is_ours = definition.origin.format == Format::Native;
         for name in variables::undeclared(definition).into_iter().filter(|_| is_ours) {
             let why =
                 format!("`system_prompt` has `{{{{{name}}}}}`, and there is no such variable");
@@ -71,7 +73,7 @@ impl<'a> Linter<'a> {
                 Some(format!("`[variables]` with `{name} = \"…\"` makes it one"));
         }
         self.check_tools(definition, &mut findings);
-        self.check_rules(definition, &mut findings);
+        findings.problems.extend(definition.idle_rules(&self.agents.besides));
         self.check_model(definition, &mut findings);
         self.check_places(definition, &mut findings);
         self.check_skills(definition, &mut findings);

@@ -60,7 +60,11 @@ impl Linter<'_> {
         for pattern in &definition.files {
             match ContextFiles::read(std::slice::from_ref(pattern), &self.grant, place) {
                 Err(why) => {
-                    findings.wrong("files", pattern, format!("`files`: {why}"));
+                    let problem = findings.wrong("files", pattern, format!("`files`: {why}"));
+                    if Path::new(pattern).is_absolute() {
+                        let hint = "files are matched from where it works, which `workdir` says";
+                        problem.hint = Some(hint.to_owned());
+                    }
                 }
                 Ok(files) => {
                     if !files.idle.is_empty() {

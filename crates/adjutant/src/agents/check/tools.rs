@@ -2,70 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use adjutant_core::{Access, Pattern};
+use adjutant_core::Access;
 use adjutant_tools::DELEGATION_TOOLS;
 
 use super::{Definition, Findings, Linter};
-use crate::{
-    agents::{format::Format, order::CALL_AGENT},
-    authority::is_about_servers,
-    nearest::nearest,
-};
+use crate::{agents::order::CALL_AGENT, nearest::close};
 
 impl Linter<'_> {
     /// Checks that every tool that is named is there.
     pub(super) fn check_tools(&self, definition: &Definition, findings: &mut Findings<'_>) {
+        let field = match definition.access {
+            Access::DenyList { .. } => "disallowedTools",
+            _ => "tools",
+        };
         for named in definition.access.names() {
             if self.is_there(named, definition) {
                 continue;
             }
             if is_servers(named) {
-                let why = format!("`tools` names `{named}`, and no server here has such tools");
-                findings.warn("tools", named, why).hint =
-                    Some("`mcp_servers` names servers for this agent alone".to_owned());
+                let why = format!("`{field}` names `{named}`, and no server here has such tools");
+                let servers = definition.servers_field();
+                findings.warn(field, named, why).hint =
+                    Some(format!("`{servers}` names servers for this agent alone"));
                 continue;
             }
             let names = self.names();
             let names = names.iter().map(String::as_str).filter(|name| *name != CALL_AGENT);
-            let meant = nearest(named, names);
+            let meant = close(named, names);
             let why = format!("`tools` names `{named}`, which is no tool there is");
             findings.wrong("tools", named, why).hint = meant.map(|meant| match meant == named {
                 true => "`sub_agents.tools` in the configuration leaves it out".to_owned(),
                 false => format!("did you mean `{meant}`?"),
             });
-        }
-    }
-
-    /// Checks that every rule is about a tool that is there.
-    pub(super) fn check_rules(&self, definition: &Definition, findings: &mut Findings<'_>) {
-        let rules = &definition.rules;
-        let lists = [
-            ("permissions.allow", &rules.allow),
-            ("permissions.ask", &rules.ask),
-            ("permissions.deny", &rules.deny),
-            ("permissions.only", &rules.only),
-        ];
-        for (field, rule) in
-            lists.into_iter().flat_map(|(field, list)| list.iter().map(move |rule| (field, rule)))
-        {
-            let text = rule.to_string();
-            if is_about_servers(rule) {
-                // Other products' files say in this way that there are no more servers.
-                let is_ours = definition.origin.format == Format::Native;
-                if text.contains('(') && is_ours {
-                    let why =
-                        format!("`{field}` has `{text}`, and servers' tools have no patterns");
-                    findings.wrong(field, &text, why).hint =
-                        Some("write the name of the tool alone".to_owned());
-                }
-            } else if !self.is_about_any(rule) {
-                let tool = text.split('(').next().unwrap_or_default();
-                let why = format!("`{field}` has `{text}`, which is about no tool there is");
-                findings.wrong(field, &text, why).hint = Some(match self.ours(tool).as_slice() {
-                    [ours, ..] if ours != tool => format!("here it is called `{ours}`"),
-                    _ => format!("there are: {}", self.names().join(", ")),
-                });
-            }
         }
     }
 
@@ -98,10 +66,6 @@ impl Linter<'_> {
     #[cfg(not(feature = "mcp"))]
     fn is_of_server(&self, _: &str, _: &Definition) -> bool {
         false
-    }
-
-    fn is_about_any(&self, rule: &Pattern) -> bool {
-        self.names().iter().any(|name| rule.is_about(name))
     }
 
     /// Returns what another product's tool is called here, or the name as it is.

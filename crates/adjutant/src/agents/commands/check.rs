@@ -12,7 +12,7 @@ use super::{Desk, problem};
 use crate::{
     CliError, ExitCode,
     agents::{
-        check::Linter,
+        check::{Linter, passed_over::passed_over},
         library::{Entry, no_file},
         order::is_file,
         problem::{Problem, Severity},
@@ -32,6 +32,7 @@ pub(super) fn check(
     let told = &desk.agents.told;
     if names.is_empty() {
         problems.extend(told.problems.iter().cloned());
+        problems.extend(passed_over(desk.around, &desk.agents.directory));
     }
     let skills = entries.iter().flat_map(|entry| told.problems_of(&entry.name()));
     problems.extend(skills.cloned());

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     CliError, ExitCode, Surroundings,
     arguments::{AgentsArguments, AgentsCommand, AgentsPlace},
+    assembly::Kit,
     config::Config,
     place::working_directory,
 };
@@ -75,7 +76,7 @@ impl<'a> Desk<'a> {
         let named = named_directories(around, &beside, place.agents_dir.as_deref())?;
         let mut agents = Agents::read(around, &directory, &named)?;
         agents.library.forget_models(&config.providers);
-        agents.forget_tools(&config);
+        agents.forget_tools(&config, &Kit::default());
         Ok(Self { agents: Arc::new(agents), config, around })
     }
 

@@ -1,7 +1,10 @@
 //! Codex's format: TOML, with the keys of its configuration.
 
-use adjutant_core::{Manner, Mode};
+use std::collections::BTreeSet;
+
+use adjutant_core::{Access, Manner, Mode};
 use adjutant_models::Provider;
+use adjutant_tools::DELEGATION_TOOLS;
 use serde_json::Value;
 
 use super::shared::{self, description, discard, text};
@@ -20,6 +23,43 @@ const MODES: [(&str, Option<Mode>); 3] = [
     ("danger-full-access", None),
 ];
 
+/// Who is asked there, and how freely it acts here; `None` is as freely as whoever runs it.
+const APPROVALS: [(&str, Option<Mode>); 4] = [
+    ("untrusted", Some(Mode::Ask)),
+    ("on-request", Some(Mode::Ask)),
+    ("on-failure", Some(Mode::Ask)),
+    ("never", None),
+];
+
+/// What a feature there comes to here. Of some there is nothing here to be kept from.
+const FEATURES: [(&str, &[&str]); 12] = [
+    ("shell_tool", &COMMANDS),
+    ("shell", &COMMANDS),
+    ("unified_exec", &COMMANDS),
+    ("web_search", &PAGES),
+    ("web_search_request", &PAGES),
+    ("web_search_cached", &PAGES),
+    ("multi_agent", &DELEGATION_TOOLS),
+    ("collab", &DELEGATION_TOOLS),
+    ("apps", &[]),
+    ("plugins", &[]),
+    ("memories", &[]),
+    ("personality", &[]),
+];
+const COMMANDS: [&str; 4] = ["run_command", "read_output", "write_input", "stop_command"];
+const PAGES: [&str; 1] = ["web_fetch"];
+
+/// What restricts an agent, as people write it and as it is called.
+const RESTRICTING: [(&str, &str); 7] = [
+    ("sandbox_mode", "sandbox_mode"),
+    ("sandbox", "sandbox_mode"),
+    ("permission", "sandbox_mode"),
+    ("default_permissions", "sandbox_mode"),
+    ("approval_policy", "approval_policy"),
+    ("web_search", "web_search"),
+    ("features", "features"),
+];
+
 /// Reads an agent.
 pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
     let mut fields = match Fields::of_toml(written) {
@@ -32,6 +72,7 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         prompt: prompt(&mut fields),
         model: model(&mut fields),
         mode: mode(&mut fields),
+        access: access(&mut fields),
         manner: Manner {
             effort: shared::effort(&mut fields, "model_reasoning_effort"),
             ..Manner::default()
@@ -39,6 +80,7 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         ..Definition::default()
     };
     discard(&mut fields, "nickname_candidates", "agents are told apart by their names");
+    shared::refuse_like(&mut fields, &RESTRICTING);
     shared::finish(definition, fields, (written, Format::Codex))
 }
 
@@ -72,14 +114,57 @@ fn model(fields: &mut Fields<'_>) -> Option<String> {
     Some(format!("{provider}/{model}"))
 }
 
-/// Takes how freely it acts at most.
+/// Takes how freely it acts at most: the less free of what it may change and of who is asked.
 fn mode(fields: &mut Fields<'_>) -> Option<Mode> {
-    let mode = fields.choice("sandbox_mode", &MODES)?;
-    if mode.is_none() {
+    let sandbox = fields.choice("sandbox_mode", &MODES);
+    if sandbox == Some(None) {
         let why = "is `danger-full-access`: it acts no more freely than whoever runs it";
         fields.drop("sandbox_mode", why, None);
     }
-    mode
+    let approval = fields.choice("approval_policy", &APPROVALS);
+    [sandbox, approval].into_iter().flatten().flatten().min()
+}
+
+/// Takes which tools it has.
+fn access(fields: &mut Fields<'_>) -> Access {
+    let mut denied: BTreeSet<&str> = BTreeSet::new();
+    let searches = [("disabled", "disabled"), ("cached", "cached"), ("live", "live")];
+    let search = fields.choice("web_search", &searches);
+    if search.is_some_and(|search| search != "live") {
+        denied.extend(PAGES);
+    }
+    if search == Some("cached") {
+        let why = "is `cached`: nothing keeps pages here, so it fetches none";
+        fields.drop("web_search", why, None);
+    }
+    for (name, value) in fields.table("features").map(|mut it| it.rest()).unwrap_or_default() {
+        denied.extend(switched_off(fields, &name, &value));
+    }
+    match denied.is_empty() {
+        true => Access::Inherit,
+        false => Access::DenyList { tools: denied.into_iter().map(str::to_owned).collect() },
+    }
+}
+
+/// Returns the tools that a feature takes away.
+fn switched_off(fields: &mut Fields<'_>, name: &str, value: &Value) -> &'static [&'static str] {
+    let whole = format!("features.{name}");
+    let known = FEATURES.iter().find(|(feature, _)| *feature == name);
+    match (value, known) {
+        (Value::Bool(false), Some((_, tools))) if !tools.is_empty() => return tools,
+        (Value::Bool(false), Some(_)) => {
+            fields.drop(&whole, "is about what there is not here", None);
+        }
+        (Value::Bool(true), _) => {
+            fields.drop(&whole, "is `true`: it has no more than whoever runs it", None);
+        }
+        _ => {
+            let features = FEATURES.map(|(name, _)| format!("`{name}`")).join(", ");
+            let hint = format!("`false` is understood of {features}");
+            fields.refuse(&whole, "cannot be honoured", &hint);
+        }
+    }
+    &[]
 }
 
 #[cfg(test)]
@@ -110,14 +195,13 @@ mod tests {
     fn other_keys_are_dropped_by_name() {
         let told = read(
             "nickname_candidates = ['x']\nmodel_reasoning_effort = 'xhigh'\n\
-             approval_policy = 'never'\n[mcp_servers.x]\ncommand = 'y'",
+             notify = ['x']\n[mcp_servers.x]\ncommand = 'y'",
         )
         .told();
         let starts: Vec<_> = told.iter().map(|it| it.split('`').nth(1).unwrap()).collect();
-        let expected =
-            ["model_reasoning_effort", "nickname_candidates", "approval_policy", "mcp_servers"];
+        let expected = ["model_reasoning_effort", "nickname_candidates", "mcp_servers", "notify"];
         assert_eq!(starts, expected);
-        assert!(told[0].starts_with("5 dropped") && told[3].starts_with("7 dropped"), "{told:?}");
+        assert!(told[0].starts_with("5 dropped") && told[2].starts_with("7 dropped"), "{told:?}");
     }
 
     #[test]
@@ -128,6 +212,60 @@ mod tests {
         assert!(read("sandbox_mode = 'danger-full-access'").told()[0].starts_with("4 dropped"));
         assert!(read("sandbox_mode = 'off'").refusal().starts_with("4: "));
         assert!(read("sandbox_mode = true").refusal().starts_with("4: "));
+    }
+
+    #[test]
+    fn who_is_asked_counts_like_what_may_be_changed() {
+        let mode = |fields: &str| read(fields).clean().mode;
+        for policy in ["untrusted", "on-request", "on-failure"] {
+            assert_eq!(mode(&format!("approval_policy = '{policy}'")), Some(Mode::Ask));
+        }
+        assert_eq!(mode("approval_policy = 'never'"), None);
+        let both = "sandbox_mode = 'read-only'\napproval_policy = 'untrusted'";
+        assert_eq!(mode(both), Some(Mode::Plan));
+        let both = "sandbox_mode = 'workspace-write'\napproval_policy = 'untrusted'";
+        assert_eq!(mode(both), Some(Mode::Ask));
+        assert!(read("approval_policy = { granular = {} }").refusal().starts_with("4: "));
+    }
+
+    #[test]
+    fn what_is_switched_off_there_is_not_had_here() {
+        let denied = |fields: &str| match read(fields).agent().access {
+            Access::DenyList { tools } => tools.into_iter().collect::<Vec<_>>(),
+            access => panic!("{access:?}"),
+        };
+        for fields in ["web_search = 'disabled'", "web_search = 'cached'"] {
+            assert_eq!(denied(fields), ["web_fetch"]);
+        }
+        assert_eq!(denied("[features]\nweb_search_request = false"), ["web_fetch"]);
+        let commands = ["read_output", "run_command", "stop_command", "write_input"];
+        for feature in ["shell_tool", "shell"] {
+            assert_eq!(denied(&format!("[features]\n{feature} = false")), commands);
+        }
+        assert!(denied("features.multi_agent = false").contains(&"call_agent".to_owned()));
+        let told = read("[features]\nshell = true\napps = false").told();
+        assert!(told[0].starts_with("6 dropped") && told[1].starts_with("5 dropped"), "{told:?}");
+        assert_eq!(read("web_search = 'live'").clean().access, Access::Inherit);
+        for wrong in ["unheard_of = false", "shell = 'off'", "Shell = false"] {
+            let why = read(&format!("[features]\n{wrong}")).refusal();
+            assert!(why.starts_with("5: `features."), "{why}");
+        }
+        assert!(read("web_search = 'off'").refusal().starts_with("4: "));
+    }
+
+    #[test]
+    fn what_restricts_and_is_called_otherwise_is_refused() {
+        for (wrong, right) in [
+            ("sandbox-mode = 'read-only'", "sandbox_mode"),
+            ("sandboxMode = 'read-only'", "sandbox_mode"),
+            ("approval-policy = 'untrusted'", "approval_policy"),
+            ("feature = { shell = false }", "features"),
+        ] {
+            let loaded = read(wrong);
+            assert!(loaded.refusal().starts_with("4: "), "{wrong}");
+            let hint = loaded.problems[0].hint.as_deref().unwrap();
+            assert_eq!(hint, format!("the field is called `{right}`"));
+        }
     }
 
     #[test]

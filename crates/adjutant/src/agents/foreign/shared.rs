@@ -110,6 +110,17 @@ pub(super) fn newest(provider: &str, family: &str) -> Option<String> {
     Figures::newest(provider, family).map(|model| format!("{provider}/{model}"))
 }
 
+/// Refuses fields that are probably meant to restrict the agent and are called otherwise: those in
+/// pairs of what somebody writes and what it is called.
+pub(super) fn refuse_like(fields: &mut Fields<'_>, restricting: &[(&str, &str)]) {
+    for (name, right) in restricting {
+        while let Some(written) = fields.take_like(name) {
+            let why = "is not known, and without it the agent would be freer than written";
+            fields.refuse(&written, why, &format!("the field is called `{right}`"));
+        }
+    }
+}
+
 /// Returns what became of a file. What is left of its fields is unknown.
 pub(super) fn finish(
     mut definition: Definition,

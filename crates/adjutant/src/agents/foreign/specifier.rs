@@ -2,15 +2,14 @@
 //!
 //! It scopes: the agent has the tool, and of its calls those that fit. It allows nothing.
 
-use std::{collections::BTreeSet, path::Path, sync::LazyLock};
+use std::path::Path;
 
 use adjutant_core::{
     Pattern, our_names,
     rule::{NETWORK, UNCONFINED},
 };
-use adjutant_tools::DELEGATION_TOOLS;
 
-use crate::agents::definition::Owner;
+use crate::agents::{definition::Owner, idle_rules::KNOWN};
 
 /// Tools that take the path of one file.
 const FILES: [&str; 5] = ["read_file", "write_file", "edit_file", "multi_edit", "delete_file"];
@@ -19,13 +18,6 @@ const DIRECTORIES: [&str; 3] = ["list_dir", "find_files", "search_files"];
 
 /// What begins the names of servers' tools.
 const SERVERS: &str = "mcp__";
-
-/// The names of all tools there can be, but for servers'.
-static KNOWN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let tools = adjutant_tools::all(&adjutant_tools::Settings::default());
-    let names = tools.iter().map(|tool| tool.spec().name.clone());
-    names.chain(DELEGATION_TOOLS.iter().map(|name| (*name).to_owned())).collect()
-});
 
 /// A tool as a file names it, and which part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

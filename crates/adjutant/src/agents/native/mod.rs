@@ -42,9 +42,15 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
         Err(problem) => return (None, vec![problem]),
     };
     let definition = definition(&mut fields, written);
-    let problems = fields.end(Severity::Error);
+    let mut problems = fields.end(Severity::Error);
     let is_refused = problems.iter().any(|problem| problem.severity == Severity::Error);
-    ((!is_refused).then_some(definition), problems)
+    let is_silent = definition.prompt.trim().is_empty() && definition.skills.is_empty();
+    // What else is wrong may be why it is silent.
+    if is_silent && !is_refused {
+        let why = "says nothing to its model: it has neither `system_prompt` nor `skill`";
+        problems.push(Problem::of(Severity::Error, &written.file, why));
+    }
+    ((!is_refused && !is_silent).then_some(definition), problems)
 }
 
 /// Takes every field there is.

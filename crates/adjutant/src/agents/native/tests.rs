@@ -138,8 +138,8 @@ fn every_field_about_what_is_kept_or_put_in_is_read() {
 }
 
 #[test]
-fn an_empty_file_is_an_agent_that_narrows_nothing() {
-    let (agent, problems) = loaded("");
+fn a_prompt_alone_is_an_agent_that_narrows_nothing() {
+    let (agent, problems) = loaded("system_prompt = 'x'");
     assert_eq!((&*agent.name, problems.len()), ("reviewer", 0));
     assert_eq!((agent.access, agent.mode), (Access::Inherit, None));
     assert_eq!((agent.callable, agent.guidance), (Callable::Nobody, Guidance::Told));
@@ -257,7 +257,7 @@ fn what_is_odd_is_told_and_holds() {
         ("sub_agents_config.timeout = 3", "is about nobody"),
     ];
     for (line, expected) in odd {
-        let (_, said) = loaded(line);
+        let (_, said) = loaded(&format!("system_prompt = 'x'\n{line}"));
         assert_eq!(said.len(), 1, "{line}: {said:?}");
         assert!(said[0].contains(" warning: ") && said[0].contains(expected), "{line}: {said:?}");
     }
@@ -281,7 +281,7 @@ fn a_schema_may_be_in_a_file_beside_the_agents() {
     fs::write(directory.path().join("outside.json"), "{}").unwrap();
     let read = |name: &str| {
         let owner = crate::agents::definition::Owner::Project(project.clone());
-        let text = format!("\noutput_schema = '{name}'");
+        let text = format!("system_prompt = 'x'\noutput_schema = '{name}'");
         let written = Written { file: project.join("a.toml"), owner, ..written(&text) };
         let written = Written { name: "a".to_owned(), ..written };
         let (definition, problems) = read(&written);
@@ -299,7 +299,7 @@ fn a_schema_may_be_in_a_file_beside_the_agents() {
 #[test]
 fn servers_are_read_and_what_is_wrong_with_one_is_told_where_it_is() {
     let (agent, problems) = loaded(
-        "[[mcp_servers]]\nname = 'docs'\ntransport = 'streamable-http'\n\
+        "system_prompt = 'x'\n[[mcp_servers]]\nname = 'docs'\ntransport = 'streamable-http'\n\
          url = 'https://docs.example/mcp'\nheaders = { A = 'b' }\n\
          [[mcp_servers]]\nname = 'local'\ncommand = 'x'\nargs = ['y']\nenv = { Z = '1' }",
     );
@@ -362,4 +362,16 @@ fn no_text_makes_it_panic() {
         let is_refused = problems.iter().any(|it| it.severity == Severity::Error);
         assert_eq!(definition.is_none(), is_refused, "{text}");
     }
+}
+
+#[test]
+fn an_agent_says_something_to_its_model() {
+    let silent = "/agents/reviewer.toml: error: says nothing to its model: it has neither \
+                  `system_prompt` nor `skill`";
+    for text in ["", "system_prompt = ' '", "description = 'd'\nskill = []"] {
+        assert_eq!(refused(text), [silent], "{text}");
+    }
+    loaded("skill = 'a'");
+    let said = refused("system_promt = 'x'");
+    assert!(said.len() == 1 && said[0].contains("`system_promt` is not known"), "{said:?}");
 }

@@ -15,7 +15,7 @@ use super::{
     definition::{Definition, Owner},
     problem::{Problem, Severity},
 };
-use crate::{Surroundings, lineage::lineage, nearest::nearest};
+use crate::{Surroundings, lineage::lineage, nearest::close};
 
 /// What a skill is written in.
 const FILE: &str = "SKILL.md";
@@ -66,8 +66,8 @@ impl SkillLibrary {
         library
     }
 
-    /// Returns those that an agent knows from the beginning.
-    pub(crate) fn of(&mut self, definition: &Definition) -> Result<Vec<Arc<Skill>>, String> {
+    /// Returns those that an agent knows from the beginning, or why there is none.
+    pub(crate) fn of(&mut self, definition: &Definition) -> Vec<Result<Arc<Skill>, String>> {
         definition.skills.iter().map(|named| self.find(named, definition)).collect()
     }
 
@@ -76,13 +76,28 @@ impl SkillLibrary {
             return self.at_path(named, definition);
         }
         let found = self.skills.iter().find(|skill| skill.name == named);
-        found.cloned().ok_or_else(|| {
-            let names = self.skills.iter().map(|skill| skill.name.as_str());
-            let meant = nearest(named, names).map(|meant| format!(" did you mean `{meant}`?"));
-            let places: Vec<_> = self.places.iter().map(|it| it.display().to_string()).collect();
-            let (meant, places) = (meant.unwrap_or_default(), places.join(", "));
-            format!("there is no skill `{named}`;{meant} looked in: {places}")
+        found.cloned().ok_or_else(|| match self.refusal(named) {
+            Some(problem) => format!("the skill `{named}` is refused: {}", problem.aside()),
+            None => self.absence(named),
         })
+    }
+
+    /// Returns why a file in the directory of a skill's name is none.
+    fn refusal(&self, named: &str) -> Option<&Problem> {
+        self.problems.iter().find(|problem| {
+            let directory = problem.file.parent().and_then(Path::file_name);
+            problem.severity == Severity::Error
+                && problem.file.ends_with(FILE)
+                && directory.is_some_and(|name| name == named)
+        })
+    }
+
+    fn absence(&self, named: &str) -> String {
+        let names = self.skills.iter().map(|skill| skill.name.as_str());
+        let meant = close(named, names).map(|meant| format!(" did you mean `{meant}`?"));
+        let places: Vec<_> = self.places.iter().map(|it| it.display().to_string()).collect();
+        let (meant, places) = (meant.unwrap_or_default(), places.join(", "));
+        format!("there is no skill `{named}`;{meant} looked in: {places}")
     }
 
     /// Reads the skill at a path: from where the agent is written, or else from where the session
@@ -118,6 +133,11 @@ impl SkillLibrary {
         };
         self.places.push(place);
         for file in files {
+            if !file.ends_with(FILE) {
+                let why = format!("is not read: a skill is written in `{FILE}`");
+                self.problems.push(Problem::of(Severity::Warning, &file, why));
+                continue;
+            }
             let (skill, problems) = file::read(&file, owner, Known::Listed);
             self.problems.extend(problems);
             if let Some(skill) = skill {
@@ -140,7 +160,8 @@ impl SkillLibrary {
     }
 }
 
-/// Returns the files of the skills in a directory, sorted.
+/// Returns the files of the skills in a directory, sorted, with those whose names are written in
+/// other letters.
 fn files(place: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -148,14 +169,21 @@ fn files(place: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let mut files = Vec::new();
     for entry in entries {
-        let file = entry?.path().join(FILE);
+        let directory = entry?.path();
+        let file = directory.join(FILE);
         // A link that leads nowhere is a file too, which cannot be read.
-        if file.symlink_metadata().is_ok() {
-            files.push(file);
+        match file.symlink_metadata().is_ok() {
+            true => files.push(file),
+            false => files.extend(misnamed(&directory)),
         }
     }
     files.sort();
     Ok(files)
+}
+
+fn misnamed(directory: &Path) -> Option<PathBuf> {
+    let mut files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    files.find(|file| file.file_name().is_some_and(|name| name.eq_ignore_ascii_case(FILE)))
 }
 
 #[cfg(test)]
@@ -249,6 +277,18 @@ mod tests {
                         /project/.claude/skills/d/SKILL.md: error: leads out of the project, to \
                         /dotfiles/b/SKILL.md\n";
         assert_eq!(world.problems(), expected);
+    }
+
+    #[test]
+    fn a_file_in_other_letters_is_not_read_and_told_of() {
+        let world = World::new();
+        fs::create_dir_all(world.top.join(".claude/skills/a")).unwrap();
+        fs::write(world.top.join(".claude/skills/a/skill.md"), "---\ndescription: x\n---\n")
+            .unwrap();
+        assert!(world.read().skills.is_empty());
+        let told =
+            "/.claude/skills/a/skill.md: warning: is not read: a skill is written in `SKILL.md`\n";
+        assert_eq!(world.problems(), told);
     }
 
     #[test]

@@ -29,6 +29,17 @@ const MEANINGLESS: [(&str, &str); 4] = [
     ("experimental", "leave it out"),
 ];
 
+/// What restricts an agent, as people write it and as it is called.
+const RESTRICTING: [(&str, &str); 7] = [
+    ("tools", "tools"),
+    ("allowedTools", "tools"),
+    ("disallowedTools", "disallowedTools"),
+    ("permissionMode", "permissionMode"),
+    ("permission", "permissionMode"),
+    ("mcpServers", "mcpServers"),
+    ("maxTurns", "maxTurns"),
+];
+
 /// How freely an agent acts there, and what is not freer here; `None` is as freely as whoever
 /// runs it.
 const MODES: [(&str, Option<Mode>, Option<&str>); 7] = [
@@ -53,6 +64,7 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
     for (name, instead) in MEANINGLESS {
         discard(&mut fields, name, instead);
     }
+    shared::refuse_like(&mut fields, &RESTRICTING);
     shared::finish(definition, fields, (written, Format::Claude))
 }
 

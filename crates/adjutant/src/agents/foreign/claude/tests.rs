@@ -249,7 +249,7 @@ fn files_that_are_no_agents_are_refused_in_their_line() {
         ("Hello\n---\nname: a\n---\n", "1: has no fields"),
         ("---\n- a\n- b\n---\n", "2: what stands before"),
         ("---\njust words\n---\n", "2: what stands before"),
-        ("---\nname: a\n\nname: b\n---\n", "4: is not YAML"),
+        ("---\nname: a\n\nname: b\n---\n", "4: `name` is there twice"),
         ("---\nname: a\ntools:\n\t- Read\n---\n", "4: is not YAML"),
         ("---\nname: 5\n---\n", "2: `name` has to be text"),
         ("---\nname: -x\n---\n", "2: `name` is `-x`"),
@@ -319,4 +319,39 @@ fn what_stands_for_ever_more_is_refused() {
     assert!(deep.refusal().contains("is not YAML"));
     let recursive = "---\na: &a [*a]\n---\n";
     assert!(load(Format::Claude, recursive).refusal().contains("is not YAML"));
+}
+
+#[test]
+fn what_restricts_and_is_called_otherwise_is_refused() {
+    for (wrong, right) in [
+        ("Tools: Read", "tools"),
+        ("tool: Read", "tools"),
+        ("allowed-tools: Read", "tools"),
+        ("allowedTools: Read", "tools"),
+        ("disallowed_tools: Bash", "disallowedTools"),
+        ("DisallowedTool: Bash", "disallowedTools"),
+        ("permission-mode: plan", "permissionMode"),
+        ("max_turns: 1", "maxTurns"),
+    ] {
+        let loaded = read(wrong);
+        let why = loaded.refusal();
+        assert!(why.starts_with("4: ") && why.contains("freer than written"), "{wrong}: {why}");
+        let hint = loaded.problems[0].hint.as_deref().unwrap();
+        assert_eq!(hint, format!("the field is called `{right}`"));
+    }
+    let loaded = read("colour: red\ncollapsed-toolbar: 1");
+    let dropped = ["4 dropped `colour` is not known", "5 dropped `collapsed-toolbar` is not known"];
+    let mut told = loaded.told();
+    told.sort();
+    assert_eq!(told, dropped);
+    let hints: Vec<_> = loaded.problems.iter().filter_map(|it| it.hint.as_deref()).collect();
+    assert_eq!(hints, ["did you mean `color`?"]);
+}
+
+#[test]
+fn a_part_of_a_tool_that_is_kept_from_it_is_told_to_be_the_whole() {
+    let loaded = read("disallowedTools: Bash(rm:*), Read");
+    let told = ["4 warning `disallowedTools` has `Bash(rm:*)`, which takes all of `Bash` away"];
+    assert_eq!(loaded.told(), told);
+    assert!(read("disallowedTools: Bash(*)").told().is_empty());
 }

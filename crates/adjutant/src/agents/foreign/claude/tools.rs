@@ -95,6 +95,11 @@ fn denied(fields: &mut Fields<'_>) -> Denied {
                 continue;
             }
         };
+        if named.part.is_some_and(|part| part != "*") {
+            let (item, tool) = (item.escape_debug(), named.tool.escape_debug());
+            let why = format!("has `{item}`, which takes all of `{tool}` away");
+            fields.warn("disallowedTools", why, Some("a tool is kept from it whole or not at all"));
+        }
         if is_call(named) {
             denied.callable = Some(Callable::Nobody);
         } else if named.tool == "*" {

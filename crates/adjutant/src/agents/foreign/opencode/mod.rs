@@ -1,6 +1,7 @@
 //! opencode's format: Markdown, the fields before the text that the agent is told.
 
 mod permission;
+mod prompt;
 
 use adjutant_core::{Allowance, Manner};
 
@@ -22,6 +23,15 @@ const MEANINGLESS: [(&str, &str); 4] = [
     ("options", "`temperature` and `top_p` are honoured"),
 ];
 
+/// What restricts an agent, as people write it and as it is called.
+const RESTRICTING: [(&str, &str); 5] = [
+    ("permission", "permission"),
+    ("tools", "tools"),
+    ("disable", "disable"),
+    ("steps", "steps"),
+    ("maxSteps", "maxSteps"),
+];
+
 /// Who may run an agent, by what it is called there.
 const AUDIENCES: [(&str, Audience); 3] =
     [("primary", Audience::People), ("subagent", Audience::Everyone), ("all", Audience::Everyone)];
@@ -35,7 +45,7 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
     let mut definition = Definition {
         name: shared::name(&mut fields, &written.name),
         description: description(&mut fields),
-        prompt: prompt(&mut fields, body),
+        prompt: prompt::read(&mut fields, written, body),
         model: text(&mut fields, "model").filter(|model| !model.trim().is_empty()),
         manner: Manner {
             temperature: number(&mut fields, "temperature"),
@@ -50,22 +60,8 @@ pub(crate) fn read(written: &Written) -> (Option<Definition>, Vec<Problem>) {
     for (name, instead) in MEANINGLESS {
         discard(&mut fields, name, instead);
     }
+    shared::refuse_like(&mut fields, &RESTRICTING);
     shared::finish(definition, fields, (written, Format::OpenCode))
-}
-
-/// Takes what it is told: the text, or a field if there is none.
-fn prompt(fields: &mut Fields<'_>, body: &str) -> String {
-    let field = text(fields, "prompt");
-    if body.trim().is_empty() {
-        if field.is_none() {
-            fields.warn("prompt", "is missing: there is no text after the fields", None);
-        }
-        return field.unwrap_or_default();
-    }
-    if field.is_some() {
-        fields.drop("prompt", "does not count beside the text after the fields", None);
-    }
-    body.trim().to_owned()
 }
 
 /// Takes how many turns there may be, by its new name or its old one.

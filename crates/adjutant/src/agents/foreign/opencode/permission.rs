@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::agents::{
     definition::{Callable, Definition},
-    fields::Fields,
+    fields::{Fields, is_like},
     foreign::{shared::called, specifier::literal},
 };
 
@@ -46,6 +46,9 @@ const KEYS: [(&str, Matched, &[&str]); 9] = [
 
 /// Keys about what there is not here, so that nobody has to be kept from it.
 const ABSENT: [&str; 6] = ["todowrite", "todoread", "websearch", "codesearch", "lsp", "doom_loop"];
+
+/// Keys about what is no tool of its own.
+const OTHERS: [&str; 2] = ["task", "external_directory"];
 
 /// What some tools are called in the old list, all of which are `edit` now.
 const EDITS: [&str; 5] = ["write", "edit", "patch", "multiedit", "apply_patch"];
@@ -101,6 +104,7 @@ fn old(fields: &mut Fields<'_>) -> Vec<Group> {
     };
     let mut groups = Vec::new();
     for (name, value) in tools {
+        check_key(fields, "tools", &name);
         let Some(is_there) = value.as_bool() else {
             fields.wrong(&format!("tools.{name}"), "has to be `true` or `false`");
             continue;
@@ -134,12 +138,29 @@ fn new(fields: &mut Fields<'_>) -> Vec<Group> {
     };
     let mut groups = Vec::new();
     for (key, value) in keys {
+        check_key(fields, "permission", &key);
         let name = format!("permission.{key}");
         let entries = entries(fields, &name, value);
         let strictest = entries.iter().map(|entry| entry.verdict).min();
         groups.push((place(fields, &name, strictest), Group { key, entries }));
     }
     ordered(fields, "permission", groups)
+}
+
+/// Refuses a key that is probably meant to be another: it would keep nobody from anything.
+fn check_key(fields: &mut Fields<'_>, field: &str, key: &str) {
+    let of_tools = KEYS.iter().flat_map(|(key, _, tools)| tools.iter().map(|tool| (*tool, *key)));
+    let edits = EDITS.map(|name| (name, if field == "tools" { name } else { "edit" }));
+    let others = OTHERS.map(|key| (key, key));
+    let keys = KEYS.iter().map(|(key, ..)| (*key, *key));
+    let known: Vec<_> = keys.chain(others).chain(edits).chain(of_tools).collect();
+    if ABSENT.contains(&key) || known.iter().any(|(_, right)| *right == key) {
+        return;
+    }
+    if let Some((_, right)) = known.iter().find(|(name, _)| is_like(name, key)) {
+        let why = "is no key there is, and without it the agent would be freer than written";
+        fields.refuse(&format!("{field}.{key}"), why, &format!("the key is called `{right}`"));
+    }
 }
 
 /// Takes what is said of a key: one thing, or one for each pattern.
@@ -417,8 +438,7 @@ fn access(
     let mut servers = BTreeSet::new();
     let is_known = |key: &str| {
         key == "*"
-            || key == "task"
-            || key == "external_directory"
+            || OTHERS.contains(&key)
             || ABSENT.contains(&key)
             || KEYS.iter().any(|(known, ..)| *known == key)
     };

@@ -240,7 +240,8 @@ fn skills_are_denied_by_their_names() {
     };
     assert_eq!(skill("  bash: deny", "pdf"), Verdict::Allow);
     assert_eq!(skill("  skill: deny", "pdf"), Verdict::Deny);
-    assert_eq!(skill("  '*': deny", "pdf"), Verdict::Deny);
+    assert!(permit("  '*': deny").has_only_own_skills());
+    assert!(!permit("  '*': deny\n  skill: allow").has_only_own_skills());
     let some = "  skill:\n    '*': allow\n    'internal-*': deny\n    odd: ask";
     assert_eq!(skill(some, "pdf"), Verdict::Allow);
     assert_eq!(skill(some, "internal-pdf"), Verdict::Deny);
@@ -264,4 +265,26 @@ fn what_there_is_not_here_is_told_of_unless_it_is_allowed() {
     }
     let told = read("tools:\n  todowrite: false").told();
     assert_eq!(told, ["4 dropped `tools.todowrite` is about what there is not here"]);
+}
+
+#[test]
+fn what_restricts_and_is_called_otherwise_is_refused() {
+    for (wrong, line, right) in [
+        ("permissions:\n  bash: deny", 3, "the field is called `permission`"),
+        ("Tools:\n  bash: false", 3, "the field is called `tools`"),
+        ("max_steps: 3", 3, "the field is called `maxSteps`"),
+        ("permission:\n  Bash: deny", 4, "the key is called `bash`"),
+        ("permission:\n  write: deny", 4, "the key is called `edit`"),
+        ("permission:\n  web_fetch: deny", 4, "the key is called `webfetch`"),
+        ("permission:\n  run_command: deny", 4, "the key is called `bash`"),
+        ("permission:\n  external-directory: deny", 4, "the key is called `external_directory`"),
+        ("tools:\n  Write: false", 4, "the key is called `write`"),
+        ("tools:\n  Tasks: false", 4, "the key is called `task`"),
+    ] {
+        let loaded = read(wrong);
+        assert!(loaded.refusal().starts_with(&format!("{line}: ")), "{}", loaded.refusal());
+        let hints: Vec<_> = loaded.problems.iter().filter_map(|it| it.hint.as_deref()).collect();
+        assert!(hints.contains(&right), "{wrong}: {hints:?}");
+    }
+    read("tools:\n  write: false\n  todowrite: false\n  github_search: false").agent();
 }
