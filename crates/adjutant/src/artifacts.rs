@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use adjutant_core::SessionId;
+use adjutant_core::{SessionId, grant::steers};
 use adjutant_tools::{ArtifactPlace, ArtifactSettings, ChosenBy, resolve};
 
 use crate::{
@@ -19,15 +19,16 @@ const USUAL: &str = "artifacts";
 /// It need not be there yet.
 pub(crate) fn prepare(
     named: Option<&Path>,
-    (around, directory): (&Surroundings, &Path),
+    around: &Surroundings,
     agents: &mut Library,
 ) -> Result<Option<PathBuf>, CliError> {
     let Some(named) = named else { return Ok(None) };
     let path = around.directory.join(named);
-    if directory.starts_with(resolve(Path::new("/"), &path)) {
-        let message = format!("`--artifacts`: agents work in `{}`", named.display());
-        let error = CliError::new(Kind::Usage, message);
-        return Err(error.hint("name a directory for what they hand back, and nothing else"));
+    let real = resolve(Path::new("/"), &path);
+    let own = [&around.config_home, &around.data_home].map(|home| home.join("adjutant"));
+    if steers(&real) || own.iter().any(|own| real.starts_with(resolve(Path::new("/"), own))) {
+        let why = format!("`{}` is read by git or the runtime", named.display());
+        return Err(elsewhere(&why));
     }
     if path.exists() && !path.is_dir() {
         let message = format!("`--artifacts`: `{}` is no directory", named.display());
@@ -35,6 +36,19 @@ pub(crate) fn prepare(
     }
     agents.hand_back();
     Ok(Some(path))
+}
+
+/// Refuses a place in which the root works: what is handed back would replace what it works on.
+pub(crate) fn check(place: &Path, workdir: &Path) -> Result<(), CliError> {
+    if workdir.starts_with(resolve(Path::new("/"), place)) {
+        return Err(elsewhere(&format!("agents work in `{}`", place.display())));
+    }
+    Ok(())
+}
+
+fn elsewhere(why: &str) -> CliError {
+    let error = CliError::new(Kind::Usage, format!("`--artifacts`: {why}"));
+    error.hint("name a directory for what they hand back, and nothing else")
 }
 
 /// Returns where the agents of a session hand back files unless somebody says otherwise, with every
@@ -71,6 +85,9 @@ pub(crate) fn own(
         return Ok(None);
     };
     Ok(Some(match &definition.origin.owner {
+        Owner::User if steers(&resolve(directory, named)) => {
+            return Err("is read by git or the runtime".to_owned());
+        }
         Owner::User => ArtifactPlace { directory: directory.join(named), chosen: ChosenBy::Person },
         Owner::Project(project) => ArtifactPlace {
             directory: within(project, directory, named)?,

@@ -65,8 +65,7 @@ impl Casting<'_> {
         }
         agents.forget_tools(config, self.kit);
         agents.shelf.tape = memory::Tape::of(self.tape);
-        let artifacts =
-            artifacts::prepare(self.artifacts, (around, &directory), &mut agents.library)?;
+        let artifacts = artifacts::prepare(self.artifacts, around, &mut agents.library)?;
         let agents = Arc::new(agents);
         let mut lead = agents.lead(self.named.agent.as_deref(), &around.directory)?;
         let parameters = Parameters::of(self.parameters, lead.as_ref())?;
@@ -83,6 +82,9 @@ impl Casting<'_> {
             }
             None => directory,
         };
+        if let Some(place) = &artifacts {
+            artifacts::check(place, &directory)?;
+        }
         let manner = lead.as_ref().map(|lead| lead.definition.manner.clone()).unwrap_or_default();
         let manner = parameters.manner(manner);
         Ok(Cast { agents, lead, manner, artifacts, directory, warnings })

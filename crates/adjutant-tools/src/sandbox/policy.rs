@@ -11,7 +11,7 @@ use adjutant_core::Grant;
 
 use super::{
     git_config,
-    steering::{MOST, Steering},
+    steering::{MOST, Steering, is_among_orders},
 };
 
 /// Places below a home directory where people keep what opens other doors. No build needs
@@ -111,8 +111,10 @@ impl Policy {
     /// protected there, and it does not see the runtime's own places or the user's secrets.
     /// Looks through the scope, and so may take a while.
     pub fn of(grant: &Grant, network: Network, workdir: PathBuf) -> Self {
-        // A link can be made to lead anywhere, so only what is really there is the agent's.
-        let scope = grant.scope().iter().filter(|path| is_itself(path));
+        // A link can be made to lead anywhere, so only what is really there is the agent's; and
+        // who works among git's hooks or the runtime's files may read them.
+        let is_own = |path: &&PathBuf| grant.owns(path) && !is_among_orders(path);
+        let scope = grant.scope().iter().filter(|path| is_itself(path)).filter(is_own);
         let writable: Vec<_> = scope.cloned().collect();
         let own = grant.protected().iter().cloned();
         let (mut protected, mut hidden): (Vec<_>, Vec<_>) =
@@ -201,6 +203,32 @@ mod tests {
         let program = env::current_exe().unwrap();
         let policy = policy(program.parent().unwrap(), &[]);
         assert!(policy.protected.contains(&program));
+    }
+
+    #[test]
+    fn a_scope_that_is_protected_itself_is_not_written_to() {
+        let place = tempfile::tempdir().unwrap();
+        let scope = place.path().canonicalize().unwrap();
+        let made =
+            ["bare/hooks", "bare/objects", "bare/tree", ".git/hooks", ".adjutant", "sub/.git/info"];
+        for inside in made.into_iter().chain(["own/deep", "open"]) {
+            std::fs::create_dir_all(scope.join(inside)).unwrap();
+        }
+        std::fs::write(scope.join("bare/HEAD"), "ref: refs/heads/main").unwrap();
+        let parent = grant(&scope, &[scope.join("own")]);
+        let narrowed = |inside: &str| {
+            let wish = Wish { scope: Some(inside.into()), ..Wish::default() };
+            let child = parent.narrow(AgentPath::root().child("a", 1), &wish).unwrap().0;
+            Policy::of(&child, Network::Off, scope.join(inside)).writable
+        };
+        let held = [".git/hooks", ".adjutant", "sub/.git/info", "own", "own/deep", "bare/hooks"];
+        for inside in held {
+            assert!(narrowed(inside).is_empty(), "{inside}");
+        }
+        assert!(policy(&scope.join(".git/hooks"), &[]).writable.is_empty());
+        for inside in ["open", "bare/tree"] {
+            assert_eq!(narrowed(inside), [scope.join(inside)]);
+        }
     }
 
     #[test]

@@ -42,6 +42,17 @@ pub(super) enum Extent {
     Partial,
 }
 
+/// Reports whether a path lies among what gives git orders in a repository, whatever that is
+/// called. People keep work trees in the directory of a repository, too.
+pub(super) fn is_among_orders(path: &Path) -> bool {
+    let is_repository = |it: &Path| it.join("HEAD").is_file() && it.join("objects").is_dir();
+    path.ancestors().any(|part| {
+        let is = |name: &&str| part.file_name().is_some_and(|it| it.eq_ignore_ascii_case(name));
+        let is_order = ORDERS.iter().chain(&STANDING).any(is);
+        is_order && part.parent().is_some_and(is_repository)
+    })
+}
+
 impl Steering {
     /// Looks through directories and all that is below them, the nearest first.
     pub(super) fn find(places: &[PathBuf], most: usize) -> Self {

@@ -11,7 +11,7 @@ use std::{
     sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use adjutant_core::{Access, Charter, Grant, Mode};
+use adjutant_core::{Access, AgentPath, Charter, Grant, Mode, StandIn, Wish};
 use adjutant_tools::sandbox::{Guard, Kind, Network, Policy, Sandbox};
 use tempfile::TempDir;
 
@@ -35,6 +35,8 @@ pub(crate) struct World {
     /// Within the scope.
     pub(crate) workdir: PathBuf,
     pub(crate) runtime: Vec<PathBuf>,
+    /// What stands for the scope, if something does.
+    pub(crate) copy: Option<PathBuf>,
     pub(crate) sandbox: Sandbox,
     /// Given back last, when everything else is gone.
     pub(crate) _turn: Turn,
@@ -88,7 +90,8 @@ impl World {
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("file"), "untouched").unwrap();
         let (workdir, network, runtime) = (scope.clone(), Network::Off, vec![]);
-        Self { directory, scope, outside, network, workdir, runtime, sandbox, _turn: turn }
+        let copy = None;
+        Self { directory, scope, outside, network, workdir, runtime, copy, sandbox, _turn: turn }
     }
 
     pub(crate) fn place(&self) -> PathBuf {
@@ -101,15 +104,19 @@ impl World {
 
     #[expect(clippy::disallowed_methods, reason = "there is no composition root here")]
     fn grant(&self) -> Grant {
-        Grant::mint(Charter {
+        let grant = Grant::mint(Charter {
             mode: Mode::Auto,
             rules: vec![],
             access: Access::Inherit,
             scope: vec![self.scope.clone()],
             protected: self.runtime.clone(),
             shown: Vec::new(),
-            depth: 0,
-        })
+            depth: 1,
+        });
+        let Some(place) = self.copy.clone() else { return grant };
+        let stand_in = StandIn { place, original: self.scope.clone() };
+        let agent = AgentPath::root().child("apart", 1);
+        grant.narrow_into(agent, &Wish::default(), stand_in).unwrap().0
     }
 
     /// Runs a script in the sandbox. `$OUT` is the directory outside, `$PROBE` the probe.

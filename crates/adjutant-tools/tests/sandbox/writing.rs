@@ -67,13 +67,13 @@ fn what_the_runtime_keeps_for_itself_is_not_seen() {
     world.is_refused(&format!("echo out > {own}/key"));
     world.is_refused(&format!("rmdir {own}"));
     world.is_refused("cat $OUT/file");
-    // A scope inside it is still a scope.
-    world.scope = world.place().join("runtime/tree");
-    world.workdir = world.scope.clone();
-    fs::create_dir(&world.scope).unwrap();
+    // What in it stands for the scope is worked in.
+    let tree = world.place().join("runtime/tree");
+    fs::create_dir(&tree).unwrap();
+    (world.workdir, world.copy) = (tree.clone(), Some(tree.clone()));
     world.works("echo in > file");
     assert_eq!(world.works("ls .."), "tree");
-    assert_eq!(fs::read_to_string(world.scope.join("file")).unwrap(), "in\n");
+    assert_eq!(fs::read_to_string(tree.join("file")).unwrap(), "in\n");
 }
 
 #[test]

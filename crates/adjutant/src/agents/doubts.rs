@@ -117,7 +117,16 @@ impl Agents {
                  check` shows them"
             ));
         }
+        doubts.extend(lead.into_iter().flat_map(|lead| self.hopeless(lead)));
         doubts
+    }
+
+    /// Tells of the agents that a lead may call, and that could not be started.
+    fn hopeless(&self, lead: &Lead) -> Vec<String> {
+        let others = self.reachable(Some(lead)).into_iter();
+        let others = others.filter(|it| it.name != lead.definition.name);
+        let wrong = others.filter_map(|it| Some((&it.name, self.check_child(it).err()?)));
+        wrong.map(|(name, why)| format!("`{name}` cannot be called: {why}")).collect()
     }
 
     fn reached(&self, lead: Option<&Lead>, config: &Config) -> Reached {

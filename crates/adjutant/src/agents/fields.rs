@@ -84,12 +84,15 @@ impl<'a> Fields<'a> {
         self.values.remove(name)
     }
 
-    /// Takes a field that is called like another but for case, `-`, `_` or an `s` at its end, and
-    /// returns its name.
-    pub(crate) fn take_like(&mut self, name: &str) -> Option<String> {
-        let found = self.values.keys().find(|other| is_like(other, name))?.clone();
-        self.values.remove(&found);
-        Some(found)
+    /// Takes a field whose name is found to mean something, and returns its name and that.
+    pub(crate) fn take_meant<T>(
+        &mut self,
+        meant: impl Fn(&str) -> Option<T>,
+    ) -> Option<(String, T)> {
+        let mut names = self.values.keys();
+        let (name, found) = names.find_map(|name| Some((name.clone(), meant(name)?)))?;
+        self.values.remove(&name);
+        Some((name, found))
     }
 
     /// Takes all that is left, of a table in which any name will do.

@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 
 use super::{
     definition::{Audience, Callable, Definition, Guidance},
+    format::Format,
     lead::Lead,
     library::Library,
     problem::{Problem, Severity},
@@ -125,7 +126,10 @@ impl Agents {
     /// kit.
     pub(crate) fn forget_tools(&mut self, config: &Config, kit: &Kit) {
         self.besides = kit.tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        self.library.forget_tools(&assembly::tools(config, &Arc::default(), kit));
+        // To make the tools takes a while, and few have such files.
+        if self.library.iter().any(|it| it.origin.format != Format::Native) {
+            self.library.forget_tools(&assembly::tools(config, &Arc::default(), kit));
+        }
     }
 
     /// Returns the agent that the root is to be, by its name or its file, whose path starts here.
@@ -177,9 +181,17 @@ impl Agents {
         }
     }
 
-    async fn child(&self, definition: &Definition, caller: Caller<'_>) -> Result<Order, String> {
+    /// Refuses an agent that could not be started by another, as far as that can be known before.
+    pub(super) fn check_child(&self, definition: &Definition) -> Result<(), String> {
         self.check_places(definition).map_err(|(_, why)| why)?;
         self.check_rules(definition).map_err(|problem| problem.aside())?;
+        variables::filled(definition, &Values::new())?;
+        definition.workdir.as_deref().map(|own| self.workdir(own)).transpose()?;
+        self.told.own_skills(&definition.name).map(|_| ())
+    }
+
+    async fn child(&self, definition: &Definition, caller: Caller<'_>) -> Result<Order, String> {
+        self.check_child(definition)?;
         let definition = &variables::filled(definition, &Values::new())?;
         let own = definition.workdir.as_deref();
         let workdir = own.map(|own| self.workdir(own)).transpose()?;

@@ -100,7 +100,8 @@ impl Place {
 }
 
 /// Returns whose a directory is that is not a usual one: that of the work if it is in there, or
-/// of the project among whose agents it is. Any other is the person's own.
+/// of the project among whose agents it is, or of the repository it is in. Any other is the
+/// person's own.
 fn whose(named: &Path, real: &Path, around: &Surroundings, work: &Path) -> Owner {
     let home = around.home.as_deref().map(self::real);
     let is_project = |directory: &PathBuf| Some(directory) != home.as_ref();
@@ -112,7 +113,10 @@ fn whose(named: &Path, real: &Path, around: &Surroundings, work: &Path) -> Owner
     let is_known = |above: &&Path| OF_PROJECTS.iter().any(|(name, _)| above.ends_with(name));
     let known = real.ancestors().find(is_known);
     // Such names have two parts.
-    let project = known.and_then(|known| known.ancestors().nth(2)).map(Path::to_owned);
+    let project = known.and_then(|known| known.ancestors().nth(2));
+    // What is in a repository comes from whoever wrote that.
+    let repository = || real.ancestors().find(|above| above.join(".git").exists());
+    let project = project.or_else(repository).map(Path::to_owned);
     project.filter(is_project).map_or(Owner::User, Owner::Project)
 }
 

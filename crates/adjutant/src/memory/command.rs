@@ -33,6 +33,13 @@ struct Memory {
     most: Option<usize>,
 }
 
+impl Memory {
+    /// Returns its file as it can be shown: its name may be a stranger's.
+    fn file(&self) -> String {
+        one_line(&self.book.path.display().to_string())
+    }
+}
+
 /// Shows what agents remember, or cleans up.
 pub fn memory(
     command: &MemoryCommand,
@@ -117,7 +124,7 @@ fn list(memories: &[Memory], is_json: bool, to: &mut dyn Write) -> Result<ExitCo
         let name = |memory: &Memory| one_line(&memory.agent);
         let width = memories.iter().map(|it| name(it).chars().count()).max().unwrap_or(0);
         for (memory, pages) in &read {
-            let (name, file) = (name(memory), memory.book.path.display());
+            let (name, file) = (name(memory), memory.file());
             match pages {
                 Ok(pages) => {
                     let newest = one_line(newest(pages).unwrap_or("-"));
@@ -160,7 +167,7 @@ fn show(memory: &Memory, is_json: bool, to: &mut dyn Write) -> Result<(), CliErr
         }
     }
     for line in pages.unreadable() {
-        writeln!(to, "{}:{line}: is no record", memory.book.path.display())?;
+        writeln!(to, "{}:{line}: is no record", memory.file())?;
     }
     Ok(())
 }
@@ -174,7 +181,7 @@ fn clean(memory: &Memory, arguments: &GcArguments, to: &mut dyn Write) -> Result
         Act::Done => "removed",
         Act::Tried => "would remove",
     };
-    let file = book.path.display();
+    let file = memory.file();
     writeln!(to, "{}: {done} {gone} of {} records ({file})", one_line(agent), gone + left)?;
     for line in read(book)?.unreadable() {
         writeln!(to, "{file}:{line}: is no record, and stays")?;

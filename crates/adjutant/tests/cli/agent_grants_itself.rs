@@ -121,6 +121,24 @@ fn naming_a_file_in_the_project_does_not_make_it_the_persons_own() {
 }
 
 #[test]
+fn a_file_in_any_repository_is_not_the_persons_own_however_it_is_named() {
+    let world = World::new().script(WRITES);
+    let other = world.project_directory().with_file_name("other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    fs::create_dir_all(other.join("agents")).unwrap();
+    fs::write(other.join("agents/writer.toml"), WRITER).unwrap();
+    let named = other.join("agents/writer.toml").display().to_string();
+    let done = world.run(&["run", "-a", &named, "--quiet", "go"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(!world.working_directory().join("out/a").exists());
+    let place = other.join("agents").display().to_string();
+    assert!(done.stderr.contains("until you agree"), "{}", done.stderr);
+    assert_eq!(world.run(&["trust", "--yes", "--agents-dir", &place]).code, Some(0));
+    world.run(&["run", "-a", &named, "--quiet", "go"]);
+    assert!(world.working_directory().join("out/a").exists());
+}
+
+#[test]
 fn a_child_is_not_allowed_what_its_caller_would_be_asked_about() {
     let script = "[[reply]]\nagent = 'root'\n\
                   calls = [{ tool = 'call_agent', args = { agent = 'writer', task = 'go' } }]\n\

@@ -89,3 +89,21 @@ fn a_rule_about_no_tool_there_is_keeps_a_child_from_being_called() {
     assert!(failed.failed, "{failed:?}");
     assert!(failed.text.contains("child.toml:3") && failed.text.contains("`write_file`"));
 }
+
+#[test]
+fn who_cannot_be_called_is_told_of_before_anybody_tries() {
+    let boss = "system_prompt = 'x'\nsub_agents = ['b']\n";
+    for (wrong, why) in [
+        ("workdir = 'none'", "`workdir`"),
+        ("[permissions]\ndeny = ['run_comand']", "run_comand"),
+        ("skill = 'none'", "`none`"),
+    ] {
+        let world = world(".adjutant/agents/a.toml", boss);
+        let file = world.project_directory().join(".adjutant/agents/b.toml");
+        fs::write(file, format!("system_prompt = 'x'\n{wrong}\n")).unwrap();
+        let done = world.run(&["run", "-a", "a", "--quiet", "go"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let said = done.stderr;
+        assert!(said.contains("`b` cannot be called: ") && said.contains(why), "{said}");
+    }
+}

@@ -175,10 +175,17 @@ fn what_was_recorded_is_handed_back_again_when_it_is_played() {
 
 #[test]
 fn what_is_handed_back_replaces_nothing_agents_work_on_and_steers_nobody() {
-    for directory in [".", "..", "/"] {
-        let error = World::new().script(ONE).refused(&["run", "--artifacts", directory, "go"]);
+    let own = World::new().script(ONE);
+    let config = own.user_file().parent().unwrap().display().to_string();
+    for directory in [".", "..", "/", ".git", "a/.git/hooks", ".adjutant/x", &config] {
+        let error = own.refused(&["run", "--artifacts", directory, "go"]);
         assert!(error.contains("for what they hand back, and nothing else"), "{error}");
     }
+    fs::create_dir(own.working_directory().join("out")).unwrap();
+    let writer = "system_prompt = 'p'\nworkdir = 'out'\n";
+    let own = with_agent(own, "config/adjutant", writer);
+    let error = own.refused(&["run", "--artifacts", "out", "-a", "writer", "go"]);
+    assert!(error.contains("agents work in"), "{error}");
     let names = [".git/config", "a/.GIT/hooks/pre-commit", ".adjutant/agents/a.toml", "a\u{1b}"];
     for name in names {
         let args = format!("{{ name = {name:?}, content = 'x' }}").replace("\\u{1b}", "\\u001b");

@@ -19,9 +19,20 @@ fn file(name: &str) -> String {
     directory().join(format!("{name}.toml")).display().to_string()
 }
 
-/// Runs an agent by its file and returns its answer.
+/// A world in which the user has all of them.
+fn world() -> World {
+    let world = World::new();
+    let agents = world.user_file().with_file_name("agents");
+    fs::create_dir_all(&agents).unwrap();
+    for name in NAMES {
+        fs::copy(file(name), agents.join(format!("{name}.toml"))).unwrap();
+    }
+    world
+}
+
+/// Runs an agent and returns its answer.
 fn answer(world: &World, name: &str, flags: &[&str]) -> String {
-    let done = world.run(&[&["run", "--quiet", "-a", &file(name)], flags].concat());
+    let done = world.run(&[&["run", "--quiet", "-a", name], flags].concat());
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{name}");
     done.stdout
 }
@@ -34,9 +45,9 @@ fn every_file_there_is_an_agent_without_fault() {
         agents.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     found.sort();
     assert_eq!(found, NAMES);
-    let world = World::new().file("CONTRIBUTING.md", "Be kind.");
+    let world = world().file("CONTRIBUTING.md", "Be kind.");
     for name in NAMES {
-        let done = world.run(&["agents", "check", &file(name)]);
+        let done = world.run(&["agents", "check", name]);
         let expected = "1 file checked: 0 errors, 0 dropped, 0 warnings\n";
         assert_eq!((done.code, done.stdout.as_str()), (Some(0), expected), "{name}");
     }
@@ -44,7 +55,7 @@ fn every_file_there_is_an_agent_without_fault() {
 
 #[test]
 fn each_can_be_rehearsed_without_a_key() {
-    let world = World::new().stdin("something piped in").variable("ADJUTANT_MODEL", "rehearsal");
+    let world = world().stdin("something piped in").variable("ADJUTANT_MODEL", "rehearsal");
     for name in NAMES {
         // A rehearsal knows nothing of schemas.
         if name != "log-triager" {
@@ -55,14 +66,14 @@ fn each_can_be_rehearsed_without_a_key() {
 
 #[test]
 fn the_researcher_calls_readers_side_by_side() {
-    let world = World::new().script(
+    let world = world().script(
         "[[reply]]\nagent = 'root'\ncalls = [\n\
          { tool = 'call_agent', args = { agent = 'source-reader', task = 'find a' } },\n\
          { tool = 'call_agent', args = { agent = 'source-reader', task = 'find b' } },\n]\n\
          [[reply]]\nagent = 'root'\ntext = 'a and b'\n\
          [[reply]]\nagent = 'root.*'\ntext = 'found'\n",
     );
-    let done = world.run(&["run", "--events", "-a", &file("researcher"), "what?"]);
+    let done = world.run(&["run", "--events", "-a", "researcher", "what?"]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let started = done.events().into_iter().filter_map(|event| match &event.kind {
         EventKind::Started { tools, .. } => Some((event.path.to_string(), tools.clone())),
@@ -87,12 +98,12 @@ fn the_triager_answers_in_json_and_remembers_its_answers_and_not_the_log() {
     let cause =
         r#"{"cause":"disk full","lines":2,"example":"ENOSPC","urgency":"now","is_new":true}"#;
     let reply = format!("{{\"causes\":[{cause}]}}");
-    let world = World::new()
+    let world = world()
         .script(&format!("[[reply]]\ntimes = 'any'\ntext = '{reply}'\n"))
         .stdin("ENOSPC of the piped log\n");
     let said: Value = serde_json::from_str(&answer(&world, "log-triager", &[])).unwrap();
     assert_eq!(said["causes"][0]["cause"], "disk full");
-    let again = world.run(&["run", "--dry-run", "--quiet", "-a", &file("log-triager")]).stdout;
+    let again = world.run(&["run", "--dry-run", "--quiet", "-a", "log-triager"]).stdout;
     assert!(again.contains("disk full"), "{again}");
     let (told, _) = again.split_once("of the piped log").unwrap_or((&again, ""));
     assert_eq!(again.matches("of the piped log").count(), 1, "only as the task: {told}");
@@ -100,10 +111,9 @@ fn the_triager_answers_in_json_and_remembers_its_answers_and_not_the_log() {
 
 #[test]
 fn the_writer_of_commits_writes_in_the_style_it_is_told() {
-    let world = World::new().stdin("a diff").variable("ADJUTANT_MODEL", "rehearsal");
+    let world = world().stdin("a diff").variable("ADJUTANT_MODEL", "rehearsal");
     let shown = |flags: &[&str]| {
-        let file = file("commit-writer");
-        world.run(&[&["run", "--dry-run", "-a", &file], flags].concat()).stdout
+        world.run(&[&["run", "--dry-run", "-a", "commit-writer"], flags].concat()).stdout
     };
     assert!(shown(&[]).contains("in this style: `topic: what changed`."));
     assert!(shown(&["--param", "style=loud"]).contains("in this style: loud."));
@@ -111,7 +121,7 @@ fn the_writer_of_commits_writes_in_the_style_it_is_told() {
 
 #[test]
 fn the_runner_of_tests_runs_nothing_else() {
-    let world = World::new().script(
+    let world = world().script(
         "[[reply]]\ncalls = [{ tool = 'run_command', args = { command = 'rm -f notes' } },\n\
          { tool = 'run_command', args = { command = 'go test ./... && rm -f notes' } }]\n\
          [[reply]]\ntext = 'done'\n",

@@ -359,3 +359,16 @@ fn a_run_does_not_leave_before_its_record_is_written() {
     assert_eq!(running.finish().code, Some(0));
     assert_eq!(tasks(&world, "looker"), ["first", "second"]);
 }
+
+#[test]
+fn a_file_with_an_odd_name_does_not_reach_the_terminal() {
+    let agent = "system_prompt = 'You look.'\n[memory]\nenabled = true\n\
+                 path = \".adjutant/memory/\\u001b[31mred\\u202e\"\n";
+    let world = with_project_agent(World::new().script(SCRIPT), "looker", agent);
+    run(&world, &["-a", "looker", "first"]);
+    for arguments in [&["show"][..], &["gc", "looker", "--keep", "0"]] {
+        let done = memory(&world, arguments);
+        assert!(done.stdout.contains("red"), "{done:?}");
+        assert!(!done.stdout.contains(['\u{1b}', '\u{202e}']), "{done:?}");
+    }
+}

@@ -82,3 +82,38 @@ fn what_a_parent_does_not_have_no_one_below_it_gets() {
     ];
     hold(&orders, &AUTO);
 }
+
+/// What a child does that works among files that steer git or the program.
+fn steering() -> Value {
+    let command = "for file in post-commit config config.toml attributes agents.toml; do \
+                   printf '#!/bin/sh\ntouch {OUTSIDE}/new.txt\n' > $file; chmod +x $file; done; \
+                   printf owned > ../post-commit; printf owned > {HOME}/project/.mcp.json";
+    call("run_command", json!({ "command": command }))
+}
+
+#[test]
+fn who_works_among_what_steers_does_not_change_it() {
+    let scopes = [".git/hooks", ".git/info", ".adjutant", ".git/config", ".mcp.json"];
+    for user in User::all() {
+        let mut world = World::new(user);
+        let tasks = scopes.map(|scope| json!({ "task": scope, "scope": scope }));
+        let plan = json!({ "plan": "all", "subtasks": tasks });
+        let mut calls = vec![call("delegate_task", plan)];
+        for (number, scope) in [".git/hooks", ".git/info", ".adjutant"].iter().enumerate() {
+            let file = format!("home/project/.adjutant/agents/digger-{number}.toml");
+            world.write(&file, &format!("system_prompt = 'Dig.'\nworkdir = '{scope}'\n"));
+            let agent = format!("digger-{number}");
+            calls.push(call("call_agent", json!({ "agent": agent, "task": "dig" })));
+        }
+        world.script(&json!([
+            { "agent": "root", "calls": calls },
+            { "agent": "root.*", "calls": [steering()] },
+            { "text": "done", "times": "any" },
+        ]));
+        let (before, done) = (Picture::take(&world), world.run(&AUTO));
+        let ran = done.results().iter().filter(|it| it.text.contains("exit")).count();
+        assert!(ran >= 4, "{:#?}", done.results());
+        let wrong = violations(&mut world, &before, &done);
+        assert_eq!(wrong, [""; 0], "{user:?}: {:#?}", done.results());
+    }
+}

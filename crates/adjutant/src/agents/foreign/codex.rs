@@ -269,6 +269,24 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_meant_to_restrict_is_refused() {
+        let fields = "the fields that restrict an agent are: `approval_policy`, `features`, \
+                      `sandbox_mode`, `web_search`";
+        for (wrong, right) in [
+            ("sandbox_mod = 'read-only'", "the field is called `sandbox_mode`"),
+            ("aproval_policy = 'untrusted'", "the field is called `approval_policy`"),
+            ("websearch = 'disabled'", "the field is called `web_search`"),
+            ("[tools]\nweb_search = false", fields),
+            ("tools = ['shell']", fields),
+            ("disabled_features = ['shell']", fields),
+        ] {
+            let loaded = read(wrong);
+            assert!(loaded.refusal().starts_with("4: "), "{wrong}: {}", loaded.refusal());
+            assert_eq!(loaded.problems[0].hint.as_deref(), Some(right), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_model_is_one_of_its_provider() {
         let model = |fields: &str| read(fields).agent().model;
         assert_eq!(model("model = 'anthropic/x'").unwrap(), "anthropic/x");

@@ -1,17 +1,28 @@
 //! What the formats of other products have in common.
 
+use std::collections::BTreeSet;
+
 use adjutant_core::Effort;
 use adjutant_models::Figures;
 use serde_json::{Number, Value};
 
-use crate::agents::{
-    definition::{Definition, Origin},
-    fields::Fields,
-    format::Format,
-    name,
-    problem::{Problem, Severity},
-    text::Written,
+use crate::{
+    agents::{
+        definition::{Definition, Origin},
+        fields::{Fields, is_like},
+        format::Format,
+        name,
+        problem::{Problem, Severity},
+        text::Written,
+    },
+    nearest::close,
 };
+
+/// What is a part of names that people give to restrictions.
+const RESTRICTIONS: [&str; 11] = [
+    "tool", "permi", "deny", "deni", "allow", "sandbox", "proval", "approve", "restrict", "disab",
+    "exclude",
+];
 
 /// Returns what an agent is called here. Other products put into names what no name can have
 /// that is typed and becomes a part of paths.
@@ -110,15 +121,29 @@ pub(super) fn newest(provider: &str, family: &str) -> Option<String> {
     Figures::newest(provider, family).map(|model| format!("{provider}/{model}"))
 }
 
-/// Refuses fields that are probably meant to restrict the agent and are called otherwise: those in
-/// pairs of what somebody writes and what it is called.
+/// Refuses fields that may be meant to restrict the agent and are called otherwise. What restricts
+/// it comes in pairs of what people write and what it is called.
 pub(super) fn refuse_like(fields: &mut Fields<'_>, restricting: &[(&str, &str)]) {
-    for (name, right) in restricting {
-        while let Some(written) = fields.take_like(name) {
-            let why = "is not known, and without it the agent would be freer than written";
-            fields.refuse(&written, why, &format!("the field is called `{right}`"));
-        }
+    while let Some((written, hint)) = fields.take_meant(|name| correction(name, restricting)) {
+        let why = "is not known, and without it the agent may be freer than written";
+        fields.refuse(&written, why, &hint);
     }
+}
+
+/// Returns what to write instead of a field that may be meant to restrict the agent.
+fn correction(written: &str, restricting: &[(&str, &str)]) -> Option<String> {
+    let like = restricting.iter().find(|(name, _)| is_like(name, written));
+    let names = restricting.iter().map(|(_, right)| *right);
+    if let Some(right) = like.map(|(_, right)| *right).or_else(|| close(written, names.clone())) {
+        return Some(format!("the field is called `{right}`"));
+    }
+    let plain = written.to_lowercase();
+    let names: BTreeSet<_> = names.map(|name| format!("`{name}`")).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    RESTRICTIONS
+        .iter()
+        .any(|word| plain.contains(word))
+        .then(|| format!("the fields that restrict an agent are: {names}"))
 }
 
 /// Returns what became of a file. What is left of its fields is unknown.

@@ -30,12 +30,13 @@ const MEANINGLESS: [(&str, &str); 4] = [
 ];
 
 /// What restricts an agent, as people write it and as it is called.
-const RESTRICTING: [(&str, &str); 7] = [
+const RESTRICTING: [(&str, &str); 8] = [
     ("tools", "tools"),
     ("allowedTools", "tools"),
     ("disallowedTools", "disallowedTools"),
     ("permissionMode", "permissionMode"),
     ("permission", "permissionMode"),
+    ("mode", "permissionMode"),
     ("mcpServers", "mcpServers"),
     ("maxTurns", "maxTurns"),
 ];

@@ -339,13 +339,49 @@ fn what_restricts_and_is_called_otherwise_is_refused() {
         let hint = loaded.problems[0].hint.as_deref().unwrap();
         assert_eq!(hint, format!("the field is called `{right}`"));
     }
-    let loaded = read("colour: red\ncollapsed-toolbar: 1");
-    let dropped = ["4 dropped `colour` is not known", "5 dropped `collapsed-toolbar` is not known"];
+    let loaded = read("colour: red\nhidden-role: 1");
+    let dropped = ["4 dropped `colour` is not known", "5 dropped `hidden-role` is not known"];
     let mut told = loaded.told();
     told.sort();
     assert_eq!(told, dropped);
     let hints: Vec<_> = loaded.problems.iter().filter_map(|it| it.hint.as_deref()).collect();
     assert_eq!(hints, ["did you mean `color`?"]);
+}
+
+#[test]
+fn what_may_be_meant_to_restrict_is_refused() {
+    let fields = "the fields that restrict an agent are: `disallowedTools`, `maxTurns`, \
+                  `mcpServers`, `permissionMode`, `tools`";
+    for (wrong, right) in [
+        ("disalowedTools: Bash", "the field is called `disallowedTools`"),
+        ("toolz: Read", "the field is called `tools`"),
+        ("tols: Read", "the field is called `tools`"),
+        ("maxTurnz: 3", "the field is called `maxTurns`"),
+        ("mode: plan", "the field is called `permissionMode`"),
+        ("blockedTools: Bash", fields),
+        ("disabledTools: Bash", "the field is called `disallowedTools`"),
+        ("deniedTools: Bash", fields),
+        ("denied_tools: Bash", fields),
+        ("denyTools: Bash", fields),
+        ("excludeTools: Bash", fields),
+        ("DENY: Bash", fields),
+        ("denied: Bash", fields),
+        ("permits: Bash", fields),
+        ("allow: Read", fields),
+        ("sandboxed: true", fields),
+        ("approval: always", fields),
+        ("approveFirst: true", fields),
+        ("restrictTo: src", fields),
+        ("disabled: true", fields),
+        ("exclude: Bash", fields),
+    ] {
+        let loaded = read(wrong);
+        assert!(loaded.refusal().starts_with("4: "), "{wrong}: {}", loaded.refusal());
+        assert_eq!(loaded.problems[0].hint.as_deref(), Some(right), "{wrong}");
+    }
+    for other in ["role: x", "provider: x", "tags: [x]", "version: 1", "hidden: true"] {
+        assert!(read(other).told()[0].starts_with("4 dropped"), "{other}");
+    }
 }
 
 #[test]

@@ -9,12 +9,16 @@ use adjutant_core::{
     Access, Mode, Pattern, Verdict,
     rule::{NETWORK, UNCONFINED},
 };
+use adjutant_tools::DELEGATION_TOOLS;
 use serde_json::Value;
 
-use crate::agents::{
-    definition::{Callable, Definition},
-    fields::{Fields, is_like},
-    foreign::{shared::called, specifier::literal},
+use crate::{
+    agents::{
+        definition::{Callable, Definition},
+        fields::{Fields, is_like},
+        foreign::{shared::called, specifier::literal},
+    },
+    nearest::close,
 };
 
 /// The most stars in one pattern of paths.
@@ -104,12 +108,14 @@ fn old(fields: &mut Fields<'_>) -> Vec<Group> {
     };
     let mut groups = Vec::new();
     for (name, value) in tools {
-        check_key(fields, "tools", &name);
         let Some(is_there) = value.as_bool() else {
             fields.wrong(&format!("tools.{name}"), "has to be `true` or `false`");
             continue;
         };
         let verdict = if is_there { Verdict::Allow } else { Verdict::Deny };
+        if !is_key(fields, ("tools", &name), Some(verdict)) {
+            continue;
+        }
         let line = fields.lines().get(&format!("tools.{name}")).copied();
         let key = if EDITS.contains(&&*name) { "edit".to_owned() } else { name };
         // What is said of all is said before what is said of one; a tool that several names are
@@ -138,28 +144,51 @@ fn new(fields: &mut Fields<'_>) -> Vec<Group> {
     };
     let mut groups = Vec::new();
     for (key, value) in keys {
-        check_key(fields, "permission", &key);
         let name = format!("permission.{key}");
         let entries = entries(fields, &name, value);
         let strictest = entries.iter().map(|entry| entry.verdict).min();
-        groups.push((place(fields, &name, strictest), Group { key, entries }));
+        if is_key(fields, ("permission", &key), strictest) {
+            groups.push((place(fields, &name, strictest), Group { key, entries }));
+        }
     }
     ordered(fields, "permission", groups)
 }
 
-/// Refuses a key that is probably meant to be another: it would keep nobody from anything.
-fn check_key(fields: &mut Fields<'_>, field: &str, key: &str) {
+/// Reports whether a key is one there may be. Refuses one that is probably meant to be another, or
+/// that would keep nobody from anything.
+fn is_key(fields: &mut Fields<'_>, (field, key): (&str, &str), strictest: Option<Verdict>) -> bool {
     let of_tools = KEYS.iter().flat_map(|(key, _, tools)| tools.iter().map(|tool| (*tool, *key)));
     let edits = EDITS.map(|name| (name, if field == "tools" { name } else { "edit" }));
     let others = OTHERS.map(|key| (key, key));
     let keys = KEYS.iter().map(|(key, ..)| (*key, *key));
     let known: Vec<_> = keys.chain(others).chain(edits).chain(of_tools).collect();
-    if ABSENT.contains(&key) || known.iter().any(|(_, right)| *right == key) {
-        return;
+    let rights: Vec<_> = known.iter().map(|(_, right)| *right).collect();
+    if key == "*" || ABSENT.contains(&key) || rights.contains(&key) {
+        return true;
     }
-    if let Some((_, right)) = known.iter().find(|(name, _)| is_like(name, key)) {
-        let why = "is no key there is, and without it the agent would be freer than written";
-        fields.refuse(&format!("{field}.{key}"), why, &format!("the key is called `{right}`"));
+    let is_strict = strictest.is_some_and(|it| it != Verdict::Allow);
+    let like = known.iter().find(|(name, _)| is_like(name, key)).map(|(_, right)| *right);
+    let hint = match like.or_else(|| meant(key, &rights).filter(|_| is_strict)) {
+        Some(right) => format!("the key is called `{right}`"),
+        None if is_strict && of_servers(key).is_empty() => {
+            let keys = KEYS.iter().map(|(key, ..)| *key).chain(OTHERS);
+            let keys = keys.map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+            format!("there are: {keys}, and `SERVER_TOOL` and `SERVER_*` of servers")
+        }
+        None => return true,
+    };
+    let why = "is no key there is, and without it the agent would be freer than written";
+    fields.refuse(&format!("{field}.{key}"), why, &hint);
+    false
+}
+
+/// Returns a key that another may be meant to be: one that its star stands for too, or one that
+/// is close and just as little or much the name of a server's tool.
+fn meant<'a>(key: &str, rights: &[&'a str]) -> Option<&'a str> {
+    let mut rights = rights.iter().copied();
+    match key.strip_suffix('*') {
+        Some(start) => rights.find(|right| right.starts_with(start)),
+        None => close(key, rights.filter(|right| right.contains('_') == key.contains('_'))),
     }
 }
 
@@ -381,8 +410,8 @@ fn calls(fields: &mut Fields<'_>, definition: &mut Definition, entries: Vec<Entr
         definition.children.depth = Some(0);
     }
     let is_asked = rest.iter().map(|it| it.verdict).chain(base).any(|it| it == Verdict::Ask);
-    if let (true, Ok(rule)) = (is_asked, "call_agent".parse()) {
-        definition.rules.ask.push(rule);
+    if is_asked {
+        definition.rules.ask.extend(DELEGATION_TOOLS.iter().flat_map(|tool| tool.parse()));
     }
 }
 
@@ -495,5 +524,9 @@ fn of_servers(key: &str) -> Vec<String> {
         return Vec::new();
     }
     let splits = key.match_indices('_').filter(|(at, _)| *at > 0 && *at + 1 < key.len());
-    splits.map(|(at, _)| format!("mcp__{}__{}", &key[..at], &key[at + 1..])).collect()
+    let splits = splits.map(|(at, _)| format!("mcp__{}__{}", &key[..at], &key[at + 1..]));
+    // A star may begin within the server's name.
+    let begun =
+        (key != name && !name.is_empty() && !name.ends_with('_')).then(|| format!("mcp__{key}"));
+    splits.chain(begun).collect()
 }

@@ -1,11 +1,12 @@
 use std::{num::NonZeroU64, path::Path};
 
-use adjutant_core::{Access, Mode, Verdict};
+use adjutant_core::{Access, Effect, Mode, ToolSpec, Verdict};
+use adjutant_tools::DELEGATION_TOOLS;
 use serde_json::json;
 
 use crate::agents::{
     definition::{Audience, Callable, Definition},
-    foreign::testing::{Loaded, command, load, load_named, verdict},
+    foreign::testing::{Loaded, command, grant, load, load_named, verdict},
     format::Format,
 };
 
@@ -190,8 +191,9 @@ fn of_servers_tools_every_reading_is_denied() {
     let deny: Vec<_> = agent.rules.deny.iter().map(ToString::to_string).collect();
     assert_eq!(deny, ["mcp__my__server_tool", "mcp__my_server__tool"]);
     assert_eq!(agent.rules.ask[0].to_string(), "mcp__other__*");
-    let told = read("permission:\n  what: deny").told();
-    assert!(told[0].starts_with("4 dropped `permission.what` is about what there is not"));
+    let agent = permit("  my-server*: deny\n  other_*: allow\n  '*_look': allow");
+    let deny: Vec<_> = agent.rules.deny.iter().map(ToString::to_string).collect();
+    assert_eq!(deny, ["mcp__my-server*"]);
 }
 
 #[test]
@@ -203,7 +205,19 @@ fn whom_it_may_call_is_named() {
     assert_eq!(callable("  task:\n    '*': deny\n    a/b: allow\n    c: ask"), only(&["a-b", "c"]));
     assert_eq!(callable("  task:\n    '*': deny\n    a*: allow"), Callable::Nobody);
     assert_eq!(callable("  task:\n    '*': allow\n    b: deny"), Callable::Nobody);
-    assert_eq!(permit("  task: ask").rules.ask[0].to_string(), "call_agent");
+}
+
+#[test]
+fn who_asks_before_a_call_asks_before_every_way_to_call() {
+    for fields in ["permission: ask", "permission: {'*': ask}", "permission: {task: ask}"] {
+        let grant = grant(&read(fields).agent(), Path::new("/"));
+        for name in DELEGATION_TOOLS {
+            let (name, description) = (name.to_owned(), String::new());
+            let (parameters, effect) = (json!({}), Effect::Reach);
+            let tool = ToolSpec { name, description, parameters, effect };
+            assert_eq!(grant.judge(&tool, &[]).verdict, Verdict::Ask, "{fields}: {}", tool.name);
+        }
+    }
 }
 
 #[test]
@@ -287,4 +301,40 @@ fn what_restricts_and_is_called_otherwise_is_refused() {
         assert!(hints.contains(&right), "{wrong}: {hints:?}");
     }
     read("tools:\n  write: false\n  todowrite: false\n  github_search: false").agent();
+}
+
+#[test]
+fn what_may_be_meant_to_restrict_is_refused() {
+    let fields = "the fields that restrict an agent are: `disable`, `maxSteps`, `permission`, `steps`, `tools`";
+    let keys = "there are: `read`, `edit`, `list`, `glob`, `grep`, `bash`, `webfetch`, `skill`, \
+                `question`, `task`, `external_directory`, and `SERVER_TOOL` and `SERVER_*` of \
+                servers";
+    for (wrong, line, right) in [
+        ("permision: deny", 3, "the field is called `permission`"),
+        ("toolz: {bash: false}", 3, "the field is called `tools`"),
+        ("disabled: true", 3, "the field is called `disable`"),
+        ("disallowed: [bash]", 3, fields),
+        ("sandbox: true", 3, fields),
+        ("permission:\n  bsh: deny", 4, "the key is called `bash`"),
+        ("permission:\n  bsh: ask", 4, "the key is called `bash`"),
+        ("permission:\n  bsh:\n    '*': allow\n    rm *: deny", 4, "the key is called `bash`"),
+        ("permission:\n  web*: deny", 4, "the key is called `webfetch`"),
+        ("permission:\n  externl_directory: deny", 4, "the key is called `external_directory`"),
+        ("permission:\n  terminal: deny", 4, keys),
+        ("permission:\n  '*_delete': deny", 4, keys),
+        ("tools:\n  bsh: false", 4, "the key is called `bash`"),
+        ("tools:\n  terminal: false", 4, keys),
+    ] {
+        let loaded = read(wrong);
+        assert!(loaded.refusal().starts_with(&format!("{line}: ")), "{}", loaded.refusal());
+        let hints: Vec<_> = loaded.problems.iter().filter_map(|it| it.hint.as_deref()).collect();
+        assert_eq!(hints, [right], "{wrong}");
+    }
+    for loose in ["permission:\n  bsh: allow", "tools:\n  bsh: true"] {
+        let told = read(loose).told();
+        assert!(
+            told[0].starts_with("4 dropped ") && told[0].contains(".bsh` is about"),
+            "{told:?}"
+        );
+    }
 }
