@@ -66,8 +66,10 @@ impl Place {
             let owner = Owner::Project(above.clone());
             let place =
                 |(name, kind)| Self { directory: above.join(name), owner: owner.clone(), kind };
-            // Who works in their home directory is in no project.
-            let is_users = |place: &Self| users.iter().any(|it| it.is_at(&place.directory));
+            // Who works in their home directory is in no project. Most places are not there.
+            let is_users = |place: &Self| {
+                place.directory.exists() && users.iter().any(|it| it.is_at(&place.directory))
+            };
             places.extend(OF_PROJECTS.map(place).into_iter().filter(|place| !is_users(place)));
         }
         places.extend(users);
