@@ -57,10 +57,15 @@ impl Worktrees {
     async fn make(&self, agent: &AgentPath, workdir: &Path) -> Result<Worktree, String> {
         let repository = Repository::find(workdir).await?;
         let (directory, agent) = (self.directory.clone(), agent.clone());
-        let top = repository.top.clone();
-        let place = aside(move || Place::open(&directory, &agent, &top)).await?;
+        let found = repository.clone();
+        // Whoever no longer waits for it leaves it unfinished, too.
+        let opened = aside(move || {
+            let place = Place::open(&directory, &agent, &found.top)?;
+            let unfinished = Unfinished::new(&place, &found);
+            Ok((place, unfinished))
+        });
+        let (place, unfinished) = opened.await?;
         let stand_in = StandIn { place: place.tree.clone(), original: repository.top.clone() };
-        let unfinished = Unfinished::new(&place, &repository);
         let (found, base) = place.fill(&repository).await?;
         // Git knows of no directory in which there is nothing.
         let workdir = stand_in.place_of(workdir);
